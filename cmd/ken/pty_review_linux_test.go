@@ -163,7 +163,7 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = onTerminal(t, dir, "chat")
-	p.sees("kept of an earlier session: an episode, 1 fact")
+	p.sees("learned from an earlier session: an episode, 1 fact")
 	p.sees(prompt)
 	p.types("\x04")
 	p.leaves(cli.ExitOK)

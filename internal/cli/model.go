@@ -97,7 +97,7 @@ func (u *Model) Explain(ctx context.Context, doing string, err error) error {
 
 // unreachable explains a network error.
 func (u *Model) unreachable(doing string, err error) error {
-	e := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the endpoint runs, and check upstream.base_url."}
+	e := &ken.Error{Code: ken.CodeUnavailable, Try: "Check that the endpoint runs, and check upstream.base_url."}
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -43,7 +43,7 @@ func IsTerminal(stream any) bool {
 // error.
 func (a *App) Confirm(question, otherwise string) error {
 	if !IsTerminal(a.In) {
-		return UsageError(&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is nobody to ask",
+		return UsageError(&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is no terminal to ask on",
 			Try: "Look at the list above, then add --yes."})
 	}
 	fmt.Fprint(a.Err, question+" [y/N] ")

@@ -46,7 +46,7 @@ func addHint(cmd *cobra.Command, err error, meant string) error {
 	}
 	try := meant
 	if try == "" {
-		try = "Use it as " + strings.TrimSuffix(cmd.UseLine(), " [flags]") + ". " + cmd.CommandPath() + " --help says more."
+		try = "Use it as " + strings.TrimSuffix(cmd.UseLine(), " [flags]") + ". " + cmd.CommandPath() + " --help shows more."
 		if cmd.HasAvailableSubCommands() && !cmd.HasParent() {
 			try = cmd.CommandPath() + " help lists the commands."
 		}

@@ -193,7 +193,7 @@ func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
 		for _, st := range objective.Statuses() {
 			names = append(names, string(st))
 		}
-		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
 	}
 	_, err := s.Update(v.ctx(), id, objective.Update{Status: &to})
 	return "moved", err

@@ -23,7 +23,7 @@ import (
 func (a *commands) constraintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "constraint",
-		Short: "Keep rules that are shown whenever they apply",
+		Short: "Manage rules, which are part of every turn to which they apply",
 		Example: `  ken constraint list
   ken constraint add "Log no card numbers" --entity payments`,
 		Long: "Keep rules, such as \"never deploy payments on Fridays\". A rule is in every turn that touches what it is about or what is one " +
@@ -108,9 +108,9 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 func (a *commands) constraintRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
-		Short: "Make a fact of a rule",
-		Long: "Say that a claim is no rule, nor a candidate for one: it stays known as a fact, and is shown where it bears on a turn. " +
-			"Nothing makes a rule of it again but ken constraint add.",
+		Short: "Turn a rule into a fact",
+		Long: "Turn a rule or a candidate rule into a fact, which turns get only if it matches them. " +
+			"Only ken constraint add turns it into a rule again.",
 		Example: `  ken constraint remove 3f9a2c71`,
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +133,7 @@ func (a *commands) constraintListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "list [ENTITY]",
-		Short: "List the rules, or those that hold for an entity",
+		Short: "List the rules, or those that apply to an entity",
 		Long: "List the rules that stand, by what they are about. With an entity, those that hold for it: its own, those of what is one " +
 			"dependency away with the way there, and those that are about nothing in particular.",
 		Example: `  ken constraint list
@@ -248,11 +248,11 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 func (a *commands) dependencyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dependency",
-		Short: "Keep what depends on what",
+		Short: "Manage dependencies between entities",
 		Example: `  ken dependency list
   ken dependency add payments requires ledger`,
-		Long: "Keep what depends on what: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
-			"directions. Dependencies that claims state are found by themselves; these commands add and take away.",
+		Long: "Manage dependencies between entities: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
+			"directions. Dependencies that claims state are found automatically; these commands add and remove some.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -293,9 +293,9 @@ func (a *commands) dependencyRemoveCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "remove A TYPE B",
-		Short: "Take a dependency back",
-		Long: "Take a dependency back: nothing follows it any more, and it does not come back when a claim states it again. Its history stays; " +
-			"adding it again brings it back.",
+		Short: "Remove a dependency",
+		Long: "Remove a dependency: rules no longer follow it, and it does not come back when a claim states it again. Its history stays; " +
+			"adding it again restores it.",
 		Example:           `  ken dependency remove payments requires ledger --reason "it has its own book"`,
 		Args:              cli.ExactArgs("A", "TYPE", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
@@ -313,7 +313,7 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:               "list [ENTITY]",
-		Short:             "List what depends on what",
+		Short:             "List dependencies",
 		Long:              "List the dependencies that stand, or those of an entity in both directions, with their strength and what they rest on.",
 		Example:           `  ken dependency list payments`,
 		Args:              cli.MaxArgs("ENTITY"),

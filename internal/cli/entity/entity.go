@@ -24,10 +24,10 @@ import (
 func (a *commands) entityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "entity",
-		Short: "Look at the things that claims are about, and say what they are",
+		Short: "Show and describe the entities that claims are about",
 		Example: `  ken entity list
   ken entity show ledger`,
-		Long: "Look at the things that claims are about: systems, people, projects, tools, concepts, skills. There is an entity as soon as a " +
+		Long: "Show the entities that claims are about: systems, people, projects, tools, concepts, skills. An entity exists as soon as a " +
 			"claim carries its name. Case, hyphens and articles make no difference in a name.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -146,9 +146,9 @@ func (a *commands) entityMergeCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "merge A B",
-		Short: "Make one entity another name of a second one",
-		Long: "Make the entity A another name of B: from then on all that is known of either is found under both names, and a rule of one is " +
-			"one of the other. No claim is changed; ken entity split takes it back.",
+		Short: "Merge an entity into another one",
+		Long: "Make the name A an alias of entity B: from then on the claims of either are found under both names, and a rule of one is " +
+			"also a rule of the other. No claim is changed; ken entity split undoes it.",
 		Example:           `  ken entity merge "payment gateway" payments --reason "one service, two names"`,
 		Args:              cli.ExactArgs("A", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.EntityNames),
@@ -164,9 +164,9 @@ func (a *commands) entityAliasCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "alias NAME OTHER",
-		Short: "Tell another name of an entity",
-		Long: "Tell another name by which people call an entity, whether anything is known under it or not. From then on who says either means both; " +
-			"ken entity split takes it back.",
+		Short: "Add an alias of an entity",
+		Long: "Add another name of an entity, whether claims use it or not. From then on both names mean the same entity; " +
+			"ken entity split undoes it.",
 		Example:           `  ken entity alias identity auth`,
 		Args:              cli.ExactArgs("NAME", "OTHER"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
@@ -182,8 +182,8 @@ func (a *commands) entitySplitCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "split NAME",
-		Short: "Let a name stand for itself again",
-		Long: "Take back what made a name another name of something, by ken entity merge, alias or rename. What was written under either name stays " +
+		Short: "Remove an alias",
+		Long: "Undo a merge, alias or rename: the name means an entity of its own again. Claims written under either name stay " +
 			"under that name. Merging again is possible, and the history shows all of it.",
 		Example:           `  ken entity split "payment gateway" --reason "two services after all"`,
 		Args:              cli.ExactArgs("NAME"),
@@ -200,9 +200,9 @@ func (a *commands) entityDropCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "drop NAME",
-		Short: "Take a name off everything, because it is none",
-		Long: "Take a name off every claim that carries it. The claims stay, with their words and their other names; dependencies and other names that " +
-			"the structure has of it are disputed. A rule that is about nothing else becomes a candidate, since it would be in every turn.",
+		Short: "Remove a wrong entity name from all claims",
+		Long: "Remove a name from every claim that carries it. The claims stay, with their text and their other names; dependencies and aliases of the " +
+			"name are disputed. A rule that is about nothing else becomes a candidate, since it would be in every turn.",
 		Example:           `  ken entity drop quarterly`,
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
@@ -220,7 +220,7 @@ func (a *commands) entityDropCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is no name, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is not a name, for the history")
 	return cmd
 }
 
@@ -229,7 +229,7 @@ func (a *commands) entityRenameCommand() *cobra.Command {
 		Use:   "rename OLD NEW",
 		Short: "Give an entity a new name, and keep the old one working",
 		Long: "Give an entity a new name. The old one keeps working, in questions and in claims that carry it. A new name that is known " +
-			"already is refused: ken entity merge makes one thing of two.",
+			"already is rejected: use ken entity merge to make two entities one.",
 		Example:           `  ken entity rename payments "money mover"`,
 		Args:              cli.ExactArgs("OLD", "NEW"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
@@ -267,8 +267,8 @@ func (a *commands) entityListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the entities that something is known of",
-		Long:    "List the entities that something is known of, those that most claims carry first. Tasks have a list of their own: ken tasks.",
+		Short:   "List the entities that claims are about",
+		Long:    "List the entities that claims are about, those with the most claims first. Tasks have a list of their own: ken tasks.",
 		Example: `  ken entity list --type system`,
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

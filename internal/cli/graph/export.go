@@ -48,7 +48,7 @@ func (a *commands) graphImportCommand() *cobra.Command {
 	var anyTime bool
 	cmd := &cobra.Command{
 		Use:   "import FILE.scip",
-		Short: "Take what a compiler's indexer knows",
+		Short: "Import an index of a compiler",
 		Long: "Take an index in the SCIP format, which indexers for many languages write, into the graph of the code: what it says of a file is exact, and stands " +
 			"until the file changes. Files that were changed after the index was made are left out. A - reads standard input.",
 		Example: `  scip-typescript index && ken graph import index.scip
@@ -141,7 +141,7 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 	var nodes int
 	cmd := &cobra.Command{
 		Use:   "picture NAME",
-		Short: "Draw what hangs on what around something",
+		Short: "Draw the references around a symbol",
 		Long: "Draw something of the code with what it refers to and what refers to it: of what does not fit, the nearest is drawn. An SVG is a picture " +
 			"for a browser, Mermaid is for Markdown, DOT is for Graphviz. Thin lines are guesses. --json prints the nodes and edges.",
 		Example: `  ken graph picture store.Shelf -o shelf.svg

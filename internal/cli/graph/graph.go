@@ -25,18 +25,18 @@ import (
 func (a *commands) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "Ask what the code declares, and how it hangs together",
+		Short: "Query the declarations of the code, and how they are connected",
 		Example: `  ken graph search retry
   ken graph dependents pay/retry.go`,
-		Long: "Ask what the project's files declare, and how it hangs together: files, packages, types, methods, functions, and the decisions " +
-			"that govern them. Every question first brings the graph up to date with the files; --stale asks it as it was saved. " +
+		Long: "Query what the project's files declare, and how it is connected: files, packages, types, methods, functions, and the decisions " +
+			"that govern them. Every query first updates the graph from the files; --stale uses it as it was saved. " +
 			"A NAME is a bare name (Shelf), the end of a longer one (store.Shelf, Shelf.View), a path, or an ID such as " +
 			"type:example.com/shop/cart.Line. Each edge is exact (from syntax, types or an index) or guessed from a name.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var q graphQuestion
-	cmd.PersistentFlags().BoolVar(&q.stale, "stale", false, "ask the graph as it was saved, without looking at the files")
+	cmd.PersistentFlags().BoolVar(&q.stale, "stale", false, "use the graph as it was saved, without reading the files")
 	cmd.AddCommand(a.graphBuildCommand(), a.graphRefsCommand(&q), a.graphDependentsCommand(&q), a.graphSearchCommand(&q), a.graphShowCommand(&q),
 		a.graphNeighboursCommand(&q), a.graphPictureCommand(&q), a.graphStatusCommand(&q), a.graphImportCommand(), a.graphExportCommand(&q))
 	return cmd
@@ -72,7 +72,7 @@ func graphID(v *codegraph.View, name string) (string, error) {
 	case 1:
 		return found[0].ID, nil
 	case 0:
-		err := &ken.Error{Code: ken.CodeNotFound, Field: "NAME", Msg: "nothing in the code is called " + strconv.Quote(cli.Truncate(cli.Cell(name), 80)),
+		err := &ken.Error{Code: ken.CodeNotFound, Field: "NAME", Msg: "there is nothing in the code called " + strconv.Quote(cli.Truncate(cli.Cell(name), 80)),
 			Try: "ken graph search finds names by their parts."}
 		if near, _ := v.Search(name, nil, 3); len(near) > 0 {
 			var ids []string
@@ -349,7 +349,7 @@ func (a *commands) graphStatusCommand(q *graphQuestion) *cobra.Command {
 			fmt.Fprintf(a.Out, "%d files, %d nodes (%d external packages), %s\n", c.Files, c.Nodes, c.External, cli.Count(c.Decisions, "decision"))
 			fmt.Fprintf(a.Out, "%d edges: %d exact, %d guesses\n", c.Edges, c.Edges-c.Guesses, c.Guesses)
 			if s.Saved.IsZero() {
-				fmt.Fprintln(a.Out, "it is not saved yet: ken graph build does that")
+				fmt.Fprintln(a.Out, "it is not saved yet: run ken graph build")
 			} else {
 				fmt.Fprintf(a.Out, "saved %s in %s, %d bytes; %d files changed since, %d removed\n", s.Saved.UTC().Format(cli.TimeFormat), s.File, s.Bytes, s.Changed, s.Removed)
 			}

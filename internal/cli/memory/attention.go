@@ -52,7 +52,7 @@ func (a *commands) attentionCommand() *cobra.Command {
 		Long: "List what a person should look at, warnings first: verified claims that were disputed, claims that contradict each other, " +
 			"claims that a less certain one replaced, claims of little confidence that nobody has verified for a week, candidate rules, and writes that " +
 			"were refused because they had no evidence. Each comes with what to do and the commands for it, the likeliest first. What is " +
-			"settled is gone from the list by itself.\n\n" +
+			"settled disappears from the list.\n\n" +
 			"On a terminal a long group shows its first items; --event lists one group whole. approve, reject and dismiss settle a whole group with --event.",
 		Example: `  ken attention
   ken attention --event unsure
@@ -75,12 +75,12 @@ func (a *commands) attentionCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "what was dismissed, too")
+	f.BoolVar(&o.all, "all", false, "include dismissed items")
 	f.StringVar(&o.event, "event", "", "only items of this `EVENT`: "+strings.Join(attentionEvents, ", "))
 	a.CompleteFlag(cmd, "event", cli.FixedChoices(attentionEvents...))
 	cmd.AddCommand(
 		a.settleCommand("dismiss", "Hide items until something about them changes",
-			"Hide items of the list until something about them changes: they are others then. The claims that they are about stay as they are. ",
+			"Hide items of the list until something about them changes. Their claims are not changed. ",
 			"  ken attention dismiss 3f2a9c117b0e\n  ken attention dismiss --event rejected --yes", "dismissed",
 			func(ctx context.Context, d *operator.Desk, s store.Engine, it *attention.Item) error {
 				return attention.Dismiss(ctx, s.Shelf(), it.ID)
@@ -114,7 +114,7 @@ func (a *commands) attentionCommand() *cobra.Command {
 }
 
 func oneByOne(it *attention.Item) error {
-	return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "an item of the event " + string(it.Event) + " is decided by itself",
+	return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "an item of the event " + string(it.Event) + " must be decided one by one",
 		Try: "Use one of its commands: ken attention --event " + string(it.Event) + " lists them."}
 }
 

@@ -29,11 +29,11 @@ func (a *commands) forgetCommand() *cobra.Command {
 		Use:   "forget ID",
 		Short: "Erase a claim and everything derived from it",
 		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
-			"in the log and on the disk. Messages of sessions that it came from go too, and an episode that tells it is written anew without " +
-			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.\n\n" +
-			"It says which turns had been given the claim, as far as receipts are kept, and what it looked through. What can't be erased at once, " +
-			"as on a full disk, is noted, and done by itself when the store is opened next; the exit status is 1 until then. Doing it again with the " +
-			"same ID goes on where it ended.",
+			"in the log and on the disk. Messages of sessions that it came from are deleted too, and an episode that mentions it is rewritten without " +
+			"it. Only a note of when, by whom and why stays. It can't be undone, so it asks first.\n\n" +
+			"It prints which turns received the claim, as far as receipts are stored, and which places it searched. What can't be erased at once, " +
+			"as on a full disk, is erased when the store is opened next; the exit status is 1 until then. Running it again with the " +
+			"same ID continues where it ended.",
 		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,14 +76,14 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 				fmt.Fprintf(a.Err, "ken: %d messages of sessions went with it\n", gone.Messages)
 			}
 			for _, id := range gone.Redacted {
-				fmt.Fprintf(a.Err, "ken: an episode was written anew without it: %s\n", id)
+				fmt.Fprintf(a.Err, "ken: an episode was rewritten without it: %s\n", id)
 			}
 			a.printGiven(gone.Given)
 			for _, file := range gone.Files {
-				fmt.Fprintf(a.Err, "ken: %s is yours, and still says it\n", file)
+				fmt.Fprintf(a.Err, "ken: %s is your own file, and still contains it\n", file)
 			}
 			if len(gone.Looked) > 0 {
-				fmt.Fprintf(a.Err, "ken: looked through, and clean: %s\n", strings.Join(gone.Looked, ", "))
+				fmt.Fprintf(a.Err, "ken: searched, and clean: %s\n", strings.Join(gone.Looked, ", "))
 			}
 		}
 		return failed
@@ -98,7 +98,7 @@ func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
 	}
-	fmt.Fprintf(a.Err, "ken: turns whose models had been given it: %d\n", len(given))
+	fmt.Fprintf(a.Err, "ken: turns whose models received it: %d\n", len(given))
 	for _, g := range given[max(0, len(given)-givenLines):] {
 		fmt.Fprintf(a.Err, "  %s  session %s  turn %s\n", g.At.Local().Format(time.DateTime), cmp.Or(g.Session, "-"), g.Turn)
 	}
@@ -124,7 +124,7 @@ func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id s
 	}
 	a.printGiven(would.Given)
 	if would.Memory {
-		fmt.Fprintln(a.Err, "  MEMORY.md is written anew")
+		fmt.Fprintln(a.Err, "  MEMORY.md is rewritten")
 	}
 	return a.Confirm("Erase for good?", "Nothing was forgotten.")
 }
@@ -179,8 +179,8 @@ func (a *commands) disputeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispute ID --reason TEXT",
 		Short: "Mark a claim as contested",
-		Long: "Mark a claim as contested. No new turn and no recall is given it any more, unless recall asks for --status disputed. A conversation that " +
-			"was told it keeps the earlier block, and its next block says that the claim is disputed since. " +
+		Long: "Mark a claim as contested. New turns and recalls no longer get it, unless recall asks for --status disputed. A conversation that " +
+			"received it keeps the earlier block, and its next block says that the claim is now disputed. " +
 			"ken verify settles the dispute in its favour, ken supersede against it.",
 		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
 		Args:    cli.ExactArgs("ID"),
@@ -218,10 +218,10 @@ func (a *commands) supersedeCommand() *cobra.Command {
 func (a *commands) knowledgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "knowledge",
-		Short: "Look after what is kept",
+		Short: "Clean up stored knowledge",
 		Example: `  ken knowledge gc
   ken knowledge gc --apply`,
-		Long: "Look after what is kept, by the windows of .ken/knowledge/lifecycle.yaml.",
+		Long: "Clean up stored knowledge, by the periods of .ken/knowledge/lifecycle.yaml.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -233,13 +233,13 @@ func (a *commands) gcCommand() *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Show what is due to be archived, demoted or deleted, and do it with --apply",
-		Long: "Show what would change and why; nothing does without --apply. Claims that were superseded or have expired are archived, " +
+		Short: "Show what is due to be archived, demoted or deleted; --apply does it",
+		Long: "Show what would change and why; nothing changes without --apply. Claims that were superseded or have expired are archived, " +
 			"approved patterns that no session has seen again become candidates, and what is left of gone files is forgotten, in the graph of the " +
 			"code, too. Files of superseded decisions move to the folder archive beside them. Messages of harvested sessions, done jobs, old event " +
 			"files, and state files that .ken/.kenignore names are deleted. A verified claim without new evidence counts as inferred, which " +
-			"is only told.\n\n" +
-			"After how many days, .ken/knowledge/lifecycle.yaml says; ken init writes it. Archived claims stay in the store: ken recall " +
+			"is only reported.\n\n" +
+			".ken/knowledge/lifecycle.yaml, which ken init writes, sets the number of days. Archived claims stay in the store: ken recall " +
 			"--archived finds them.",
 		Example: `  ken knowledge gc
   ken knowledge gc --apply`,

@@ -35,15 +35,15 @@ func (a *commands) importCommand() *cobra.Command {
 	o := importOptions{seen: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER|-…",
-		Short: "Bring what other tools remember, and claims as JSON lines",
+		Short: "Import claims as JSON lines, and the memory of other tools",
 		Long: "Read claims from JSON lines, as ken export writes them, and the memory of other tools: exports of mem0, Zep, Letta and " +
-			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is told from the " +
-			"file; --from says it otherwise. The same file again changes nothing. The claims become the owner's.\n\n" +
+			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is detected from the " +
+			"file; --from overrides that. Importing the same file again changes nothing. The claims become the owner's.\n\n" +
 			"What is imported reads as facts and candidate rules; ken memory review approves those. Your own rule files, such as " +
-			"~/.claude/CLAUDE.md, are your word, and --vouch says so of any file: their rules are rules at once. " +
-			"What ken export wrote comes back whole, with its rules.\n\n" +
-			"What can't be read is reported, each kind of problem once, and the rest is imported; the exit status is then 1. When it is stopped, " +
-			"whole batches are in and the rest is not.",
+			"~/.claude/CLAUDE.md, count as your own word, and --vouch does so for any file: their rules are rules at once. " +
+			"Files of ken export are imported completely, with their rules.\n\n" +
+			"Lines that can't be read are reported, each kind of problem once, and the rest is imported; the exit status is then 1. If it is stopped, " +
+			"complete batches are imported and the rest is not.",
 		Example: `  ken import claims.jsonl
   ken import --dry-run ~/notes
   ken import --from claude-code --vouch CLAUDE.md AGENTS.md

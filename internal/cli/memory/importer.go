@@ -160,7 +160,7 @@ func (im *importer) checkPersonsKey(ctx context.Context, c *ken.Claim) error {
 	if had.Text == c.Text || !had.Constraint && !had.Approved() && had.Support(nil).Trust != ken.TrustOperator {
 		return nil
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
+	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote the claim with this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
 }
 
 // flush starts writing the current batch. Batches that name the same claim never run at the
@@ -278,7 +278,7 @@ func (im *importer) settle() {
 		}
 		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
 			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
-				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
+				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: claims that are imported already do not change.")}
 		}
 		if l.err != nil && im.stopped == nil {
 			im.note(&l)

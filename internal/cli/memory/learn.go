@@ -40,12 +40,12 @@ func (a *commands) learnCommand() *cobra.Command {
 	var o learnOptions
 	cmd := &cobra.Command{
 		Use:   "learn [TEXT|-]",
-		Short: "Keep a claim",
-		Long: "Keep a claim and print its id. Without any evidence, the claim is the word of whoever runs the command. " +
-			"A claim with a known --key is a new version of that claim, and no change when nothing differs.\n\n" +
-			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --about, --aspect and " +
-			"--rule say so instead, on an operator's word: no model changes that. What only may be a rule, and a rule about nothing, waits in " +
-			"ken memory review and is a fact meanwhile; --rule makes it one at once, and --rule=false none.",
+		Short: "Store a claim",
+		Long: "Store a claim and print its id. Without any evidence, the current user's statement is its evidence. " +
+			"A claim with a known --key is a new version of that claim; if nothing differs, nothing changes.\n\n" +
+			"What it is about, its aspect, and whether it is a rule is read from the text, and printed with the id. --about, --aspect and " +
+			"--rule set these instead, and no model changes them. A possible rule, and a rule about no entity, waits in " +
+			"ken memory review and is a fact meanwhile; with --rule it is a rule at once, and with --rule=false never.",
 		Example: `  ken learn "The mailer uses SES."
   ken learn "Payments are idempotent by request id" --file payments/handler.go
   ken learn "The flaky test is fixed" --command "go test ./..." --exit 0
@@ -109,7 +109,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 			return err
 		}
 		if err := l.Operator().Derive(ctx, a.Owner, id); err != nil {
-			fmt.Fprintln(a.Err, "ken: the claim is kept; what it depends on is found out later:", err)
+			fmt.Fprintln(a.Err, "ken: the claim is stored; its dependencies are determined later:", err)
 		}
 		if c, err = s.Get(ctx, id); err != nil {
 			return err

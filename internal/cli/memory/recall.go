@@ -36,14 +36,14 @@ func (a *commands) recallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
 		Use:   "recall [QUESTION|-]",
-		Short: "Find the claims that bear on a question",
-		Long: "Find the claims that bear on a question, best first: what is observed, inferred or verified and has not expired. " +
-			"It searches as a turn does, by words and by meaning, but every question counts, nothing is left out for " +
-			"bearing too little on it, and a slow embedding service is waited for. With --scope, only claims of exactly those " +
+		Short: "Find the claims that match a question",
+		Long: "Find the claims that match a question, best first: those that are observed, inferred or verified and have not expired. " +
+			"It searches as a turn does, by keywords and by meaning, but it searches for any text, leaves nothing out for " +
+			"a weak match, and waits for a slow embedding service. With --scope, only claims of exactly those " +
 			"scopes are found.\n\n" +
 			"--batch reads one question a line, as text or as {\"id\": …, \"question\": …, \"scope\": \"type:id\"}, and prints one JSON " +
 			"object for each, as soon as it is answered.\n\n" +
-			"--archived finds what ken knowledge gc has put away instead, whatever its status; without a question, the newest of it.",
+			"--archived finds the claims that ken knowledge gc has archived instead, with any status; without a question, the newest of them.",
 		Example: `  ken recall "how are payments retried?"
   ken recall --json --limit 3 --scope repo:acme/payments "retry policy"
   ken recall --batch questions.jsonl --mode keyword > answers.jsonl`,
@@ -76,7 +76,7 @@ func (a *commands) recallCommand() *cobra.Command {
 	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `KIND` (repeatable)")
 	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `SPEAKER`: external, agent or operator")
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
-	f.BoolVar(&o.floor, "floor", false, "find nothing unless it bears on the question surely enough for a turn")
+	f.BoolVar(&o.floor, "floor", false, "find nothing unless the match is strong enough for a turn")
 	f.BoolVar(&o.archived, "archived", false, "find archived claims instead")
 	f.StringVar(&o.batch, "batch", "", "answer every question in this `FILE`; - is standard input")
 	return cmd

@@ -37,13 +37,13 @@ func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []
 func (a *commands) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
-		Short: "Decide what is held in every turn",
+		Short: "Decide which claims are part of every turn",
 		Example: `  ken memory review
   ken memory approve 0d7fe1a2`,
-		Long: "Decide what is held in every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
-			"approves them; hot facts and approved patterns do. What somebody said in a session as a rule is a candidate rule: turns get it as " +
-			"that, where it bears on them, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
-			"read what was changed in it first, and stop when they can't understand it.",
+		Long: "Decide which claims are part of every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
+			"approves them; hot facts and approved patterns do. A rule that somebody stated in a session is a candidate rule: matching turns get it as " +
+			"a candidate, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
+			"read its changes first, and stop if they can't be parsed.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -118,7 +118,7 @@ func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 func (a *commands) memorySyncCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "sync",
-		Short:   "Read what was changed in MEMORY.md, and write it anew",
+		Short:   "Apply the changes in MEMORY.md, and rewrite it",
 		Example: `  ken memory sync`,
 		Long: "Apply what was changed in .ken/knowledge/MEMORY.md by hand: ticked boxes, new texts, new lines. A file that can't be " +
 			"understood is refused with the number of the line, and stays as it is.\n\n" +
@@ -270,7 +270,7 @@ func (a *commands) memoryReviewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "Go through the candidates, most reinforced first",
-		Long: "Show what Ken wants to believe, most reinforced first, and decide with one key: " + reviewKeys + ". What was approved is in " +
+		Long: "Show the candidates, most reinforced first, and decide with one key: " + reviewKeys + ". What was approved is in " +
 			"every turn from then on; what was rejected does not come back. Each decision is carried out at once. Without a terminal, each " +
 			"line of standard input is a key, an empty one skips, and the line after an e is the new text.",
 		Example: `  ken memory review

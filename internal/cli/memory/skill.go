@@ -37,11 +37,11 @@ func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (ou
 func (a *commands) skillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill",
-		Short: "Keep playbooks: how something is done here",
+		Short: "Manage playbooks: how something is done here",
 		Example: `  ken skill list
   ken skill add runbooks/restart.md`,
-		Long: "Keep playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that it is for, by " +
-			"what it says of when to use it; a turn that has no room for all of it is told of ken skill show.",
+		Long: "Manage playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that match " +
+			"its description of when to use it; a turn without room for all of it gets a hint to ken skill show.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

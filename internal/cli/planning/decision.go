@@ -153,7 +153,7 @@ func (a *commands) decisionStatusCommand() *cobra.Command {
 func (a *commands) decisionArchiveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "archive ID…",
-		Short: "Move decisions that hold no more into the archive",
+		Short: "Move decisions that are no longer valid into the archive",
 		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
 			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
 		Example:           `  ken decision archive ADR-0007 ADR-0009`,
@@ -233,9 +233,9 @@ func (a *commands) printProblems(list []fileProblem, none string) error {
 func (a *commands) decisionCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Say what is wrong in the files of decisions",
-		Long: "Say what is wrong in the files of decisions, each with its line and what to do: what can't be read, missing or unknown statuses, two " +
-			"decisions of one number, links and successors that are not there, circles of supersession. The exit status is 1 when there is something.",
+		Short: "Check the files of decisions",
+		Long: "Check the files of decisions, and print each problem with its line and a hint: unreadable files, missing or unknown statuses, two " +
+			"decisions with one number, missing links and successors, cycles of supersession. The exit status is 1 if there are problems.",
 		Example: `  ken decision check
   ken decision check --json`,
 		Args: cli.ExactArgs(),
@@ -398,7 +398,7 @@ func decisionStatus(s string, superseded bool) (adr.Status, error) {
 	if slices.Contains(decisionStatuses(superseded), string(st)) {
 		return st, nil
 	}
-	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
+	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
 	if st == adr.Superseded {
 		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
 	}
@@ -412,7 +412,7 @@ func dayFlag(flag, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is no day", s), Try: "Write it as 2026-11-22."})
+		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is not a date", s), Try: "Write it as 2026-11-22."})
 	}
 	return t, nil
 }

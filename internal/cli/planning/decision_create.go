@@ -293,7 +293,7 @@ func joinTexts(parts ...string) string {
 func (a *commands) decisionShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a decision whole",
+		Short: "Show all of a decision",
 		Long: "Show what a decision says: status, date, who decided, what it governs, context, options, the decision, and consequences. It is named " +
 			"by its id or number, its file, or a part of its title that no other has.",
 		Example: `  ken decision show 42

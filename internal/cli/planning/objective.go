@@ -21,8 +21,8 @@ import (
 func (a *commands) objectiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "objective",
-		Short: "Keep goals that outlast a session, and how far each has come",
-		Long: "Keep goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
+		Short: "Manage goals that outlast a session, and their progress",
+		Long: "Manage goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
 			"that lead there. Progress is computed from the tasks. Those that are active are told to every turn, in few words. A change " +
 			"edits the lines that it must; a file that is broken is left alone.",
 		Example: `  ken objective create --title "Ship auth" --tasks "Design,Implement,Test"
@@ -74,7 +74,7 @@ func objectiveStatuses() (out []string) {
 func objectiveStatus(s string) (objective.Status, error) {
 	st := objective.Status(strings.ToLower(strings.TrimSpace(s)))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is no status of an objective", s),
+		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of an objective", s),
 			Try: "Use one of " + strings.Join(objectiveStatuses(), ", ") + "."})
 	}
 	return st, nil
@@ -380,7 +380,7 @@ var errNothingToChange = cli.UsageError(errors.New("update: say what to change, 
 func (a *commands) objectiveStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status ID",
-		Short: "Say how far an objective has come",
+		Short: "Show the progress of an objective",
 		Long:  "Say how many of an objective's tasks are done, which were done last, and what remains.",
 		Example: `  ken objective status OBJ-0001
   ken objective status 1 --json`,
@@ -395,7 +395,7 @@ func (a *commands) objectiveStatusCommand() *cobra.Command {
 func (a *commands) objectiveShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ID",
-		Short:             "Show an objective whole",
+		Short:             "Show all of an objective",
 		Long:              "Show all that an objective says: status, owner, tags, the decisions and sessions that it hangs on, its tasks with who did them and when, and its description.",
 		Example:           `  ken objective show OBJ-0001`,
 		Args:              cli.ExactArgs("ID"),

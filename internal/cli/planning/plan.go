@@ -317,7 +317,7 @@ func notDone(r *runner.Report) error {
 		}
 	}
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("of %s: %s", cli.Count(len(r.Outcomes), "agent"), strings.Join(parts, ", ")),
-		Try: "See why, mend it, and go on with ken plan run --resume."}
+		Try: "Fix the cause, and continue with ken plan run --resume."}
 }
 
 // planEndView is the last line of a run, in JSON.

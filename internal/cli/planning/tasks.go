@@ -81,7 +81,7 @@ func statusWords() (out []string) {
 func taskStatus(s string) (task.Status, error) {
 	st := task.Status(strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is no status of a task", s),
+		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of a task", s),
 			Try: "Use one of " + strings.Join(statusWords(), ", ") + "."})
 	}
 	return st, nil

@@ -272,12 +272,12 @@ func (a *commands) reload(r *reloading) error {
 	}
 	for _, path := range r.from {
 		if !slices.Contains(from, path) {
-			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Put it back, or restart ken serve to go on without."}
+			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Restore it, or restart ken serve to continue without it."}
 		}
 	}
 	if len(next.Gateway.Keys) == 0 && len(r.cfg.Gateway.Keys) > 0 {
 		return &ken.Error{Code: ken.CodeRefused, Field: "gateway.keys", Msg: "without keys everybody here could use the gateway",
-			Try: "Leave one, or restart ken serve to go on without."}
+			Try: "Keep one key, or restart ken serve to continue without keys."}
 	}
 	before := r.cfg
 	if r.cfg.Gateway, err = r.gateway.Reload(next.Gateway); err != nil {

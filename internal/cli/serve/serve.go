@@ -54,7 +54,7 @@ func (a *commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve as a gateway that any client points its base URL at",
+		Short: "Run the gateway, a proxy that clients use as their base URL",
 		Long: "Run a proxy for clients of OpenAI's and Anthropic's API. A client sets its base URL to this address. Each of its chat turns then " +
 			"carries what Ken knows, and Ken learns from its sessions. Nothing else about its traffic changes.\n\n" +
 			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +

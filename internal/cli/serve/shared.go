@@ -85,14 +85,14 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 	}
 	dir := filepath.Join(cfg.State(root), ".gateway")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, sharedAddress{}, fmt.Errorf("make room for a shared server: %w", err)
+		return nil, sharedAddress{}, fmt.Errorf("create the folder of the shared server: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
 	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger, open: map[net.Conn]bool{}}
 	for {
 		if ok, err := s.lock.TryLock(); err != nil {
-			return nil, sharedAddress{}, fmt.Errorf("take the place of the shared server: %w", err)
+			return nil, sharedAddress{}, fmt.Errorf("lock the shared server: %w", err)
 		} else if ok {
 			break
 		}
@@ -101,7 +101,7 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 		}
 		select {
 		case <-ctx.Done():
-			return nil, sharedAddress{}, &ken.Error{Code: ken.CodeHeld, Msg: "another ken serve --shared starts or ends in this project, and takes long",
+			return nil, sharedAddress{}, &ken.Error{Code: ken.CodeHeld, Msg: "another ken serve --shared is starting or ending in this project, and takes long",
 				Try: "Try again, or look for a ken process that hangs.", Err: errors.Join(ctx.Err(), s.lock.Close())}
 		case <-time.After(20 * time.Millisecond):
 		}
@@ -162,7 +162,7 @@ func (at sharedAddress) greet(conn net.Conn) error {
 		return err
 	}
 	if !hmac.Equal(got, []byte(at.welcome(line))) {
-		return errors.New("this is no shared ken serve of the project")
+		return errors.New("this is not the project's shared ken serve")
 	}
 	return nil
 }

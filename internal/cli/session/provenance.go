@@ -26,7 +26,7 @@ func (a *commands) provenanceCommand() *cobra.Command {
 	var q provenance.Query
 	cmd := &cobra.Command{
 		Use:   "provenance TARGET",
-		Short: "Show what stands behind a file, a symbol, a test or a claim",
+		Short: "Show the claims and evidence about a file, a symbol, a test or a claim",
 		Long: "Show the claims that are about a thing or rest on it: a path, a symbol or another entity, the name of a test, a command, an " +
 			"artifact, an address, a commit, or a claim by its id or key. Of each, the tier that it has by now and why, its status, when it " +
 			"ends, and every piece of evidence: what it points at, when it was collected, and whether the file is still what it was.\n\n" +
@@ -161,7 +161,7 @@ func (a *commands) noteOmitted(v *provenance.View) {
 	case len(rest) > 0:
 		fmt.Fprintf(a.Err, "ken: not shown: %s\n", strings.Join(rest, ", "))
 	case v.Total == 0:
-		fmt.Fprintf(a.Err, "ken: nothing is known that stands behind %s\n", cli.Cell(v.Target))
+		fmt.Fprintf(a.Err, "ken: there are no claims about %s\n", cli.Cell(v.Target))
 	}
 }
 
@@ -177,7 +177,7 @@ func (a *commands) runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT …]",
-		Short: "Run a command and record what came of it",
+		Short: "Run a command and record its result",
 		Long: "Run a command and record as evidence how it ended, which tests its output tells of, and which files of the project it changed. " +
 			"Its input and output are passed on, signals too, and its exit status is that of ken; 127 when there is no such command. What it " +
 			"printed is not kept, but for the names of tests.\n\n" +
