@@ -276,7 +276,7 @@ func (c *Console) knownOwners() []string {
 func setOwner(v *visit) error {
 	choice := v.param("owner")
 	if !v.anyOwner || !slices.Contains(v.con.knownOwners(), choice) {
-		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "there is no owner of that name to choose", Try: "Choose one of the list, or log in with their key."}
 	}
 	v.cookie(ownerCookie, choice, choiceCookieAge)
 	return v.redirect(Prefix)
@@ -478,7 +478,7 @@ func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
 	return row
 }
 
-var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "keys are handed out by an operator of the configured owner, whose own key has no limits",
+var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "only an operator of the configured owner, with a key without limits, can create keys",
 	Try: "Ask who runs the gateway, or use ken key create where it runs."}
 
 // createKey creates a key and shows it once, in the response to the form.
@@ -494,7 +494,7 @@ func createKey(v *visit) error {
 		}
 	}
 	if len(k.Rights) == 0 {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key without rights opens nothing", Try: "Choose one at least."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key needs at least one right", Try: "Choose at least one."}
 	}
 	var days int
 	for _, f := range []struct {

@@ -317,7 +317,7 @@ var attentionActions = map[string]attentionAction{
 	"correct": {"replaced", []attention.Event{attention.Disputed, attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
 		text := v.formText("text")
 		if text == "" {
-			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "the new text is missing", Try: "Write what is true instead."}
 		}
 		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.formText("reason"))
 		return err
@@ -349,7 +349,7 @@ func decideAttention(v *visit) error {
 			return err
 		}
 		if what.events != nil && !slices.Contains(what.events, it.Event) {
-			return &ken.Error{Code: ken.CodeInvalid, Msg: "this can't be decided so", Try: "Choose one of the buttons that it has."}
+			return &ken.Error{Code: ken.CodeInvalid, Msg: "this decision is not possible for this item", Try: "Choose one of the item's buttons."}
 		}
 		defer v.con.pending.invalidate(s.Owner())
 		return what.do(v, s, &it)
@@ -371,7 +371,7 @@ func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.param("fate")))
 		}
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "none of the two", Try: "Choose the one that stands."}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "neither of the two claims", Try: "Choose the one that stands."}
 }
 
 // disputeItem disputes the claim that an agent wants to dispute. For a supersession, it

@@ -79,7 +79,7 @@ var errGroup = &ken.Error{Code: ken.CodeExists, Field: "all", Msg: "the group ha
 func decideGroup(v *visit) error {
 	event, name := attention.Event(v.param("event")), v.param("what")
 	if !slices.ContainsFunc(append(slices.Clone(groupActions[event]), dismissAction), func(a groupAction) bool { return a.Name == name }) {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this can't be decided about several at once", Try: "Decide one by one."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this decision can't be made about several items at once", Try: "Decide about each item."}
 	}
 	back := v.returnPath(Prefix + "attention")
 	var b attentionBody

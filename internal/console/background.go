@@ -24,7 +24,7 @@ func (b *background) Go(f func()) {
 	if !b.closed {
 		b.all.Go(func() {
 			if err := panics.Run(func() error { f(); return nil }); err != nil {
-				slog.Default().Error("work behind the console's pages failed", "cause", err, "stack", panics.Stack(err))
+				slog.Default().Error("background work of the console failed", "cause", err, "stack", panics.Stack(err))
 			}
 		})
 	}

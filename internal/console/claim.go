@@ -272,7 +272,7 @@ func supersedeClaim(v *visit) error {
 	return v.withStore(func(s store.Engine) error {
 		switch d := v.desk(s); {
 		case by != "" && text != "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "both a new text and another claim are given", Try: "Give one of the two."}
 		case by != "":
 			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page is accepted too
 				by = by[i+1:]
@@ -282,7 +282,7 @@ func supersedeClaim(v *visit) error {
 			}
 			return v.redirectDone(pathOf("claims", id), "superseded")
 		case text == "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "neither a new text nor another claim is given", Try: "Write what is true instead, or name the claim that says it."}
 		default:
 			now, err := d.Replace(v.ctx(), id, text, reason)
 			if err != nil {

@@ -463,7 +463,7 @@ func changesPage(v *visit) error {
 		b.Spans = append(b.Spans, choice{Name: "the last " + s.name, Path: Prefix + "changes?span=" + s.name, Here: here})
 	}
 	if b.Since.IsZero() {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such stretch of time", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
 	err := v.withStore(func(s store.Engine) error {
 		p, err := v.con.claims.Catch(v.ctx(), s)

@@ -277,7 +277,7 @@ func decisionAction(change func(v *visit, reg *decision.Registry, r *decision.Re
 // fileChangedError returns the error for a file that changed since the form was loaded:
 // the visitor has not read the new text.
 func fileChangedError(file string) error {
-	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was made", Try: "Read it as it is now, and decide again."}
+	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was loaded", Try: "Read it as it is now, and decide again."}
 }
 
 func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
@@ -294,7 +294,7 @@ func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decisio
 func supersedeDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
 	by := v.formValue("by")
 	if by == "" {
-		return *r, "", &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "nothing is named that takes its place", Try: "Name a decision that is there, or write a new one."}
+		return *r, "", &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "no decision is named that supersedes it", Try: "Name an existing decision, or write a new one."}
 	}
 	was, _, err := reg.Supersede(v.ctx(), r.Path, by)
 	return was, "succeeded", err
@@ -317,7 +317,7 @@ func decisionStatus(s string) (decision.Status, error) {
 		}
 		names = append(names, string(st))
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status that can be given", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status that you can set", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
 }
 
 // decisionForm holds the form of a new decision with its values.
@@ -435,7 +435,7 @@ func (b *decisionForm) draft() (d decision.Draft, err error) {
 	}
 	if b.Date != "" {
 		if d.Date, err = time.Parse(time.DateOnly, b.Date); err != nil {
-			return d, &ken.Error{Code: ken.CodeInvalid, Field: "date", Msg: "this is no day", Try: "Write it as 2026-11-22."}
+			return d, &ken.Error{Code: ken.CodeInvalid, Field: "date", Msg: "this is not a date", Try: "Write it as 2026-11-22."}
 		}
 	}
 	return d, nil

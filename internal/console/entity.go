@@ -290,13 +290,13 @@ func linkEntity(v *visit, e *edit.Editor, name string) error {
 	case neededBy:
 		source, target = target, source
 	default:
-		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "says neither which of the two depends on the other", Try: "Choose one of the two ways."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "the direction of the dependency is missing", Try: "Choose one of the two directions."}
 	}
 	strength := 0.0
 	if s := v.formValue("strength"); s != "" {
 		var err error
 		if strength, err = strconv.ParseFloat(s, 64); err != nil {
-			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is no number", Try: "Give a number from 0 to 1."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is not a number", Try: "Give a number from 0 to 1."}
 		}
 	}
 	_, err := e.AddDependency(v.ctx(), source, v.formValue("type"), target, strength)

@@ -39,7 +39,7 @@ const jobTicks = 3
 func serveEvents(v *visit) error {
 	if v.con.streams.Add(1) > maxStreams {
 		v.con.streams.Add(-1)
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages follow changes already", Try: "Close some of them; this one still shows what is there when it is loaded."}
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages have live updates", Try: "Close some of them; this one still shows what is there when it is loaded."}
 	}
 	defer v.con.streams.Add(-1)
 	topics := strings.Split(v.param("topics"), ",")

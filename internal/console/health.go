@@ -257,7 +257,7 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	e := l.Operator().Embedder()
 	switch state := e.State(); {
 	case e.Model() == embed.None().Model():
-		out.State, out.Waits = "none", "There is no embedder: search is by words alone."
+		out.State, out.Waits = "none", "There is no embedder: only keyword search."
 	case state == breaker.Closed:
 		out.State, out.Tone, out.Model = "answers", toneSuccess, e.Model()
 	default:
@@ -274,9 +274,9 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 // breakerWait says when an open circuit closes again.
 func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
-		return "One word is being tried now. If it is answered, searches go by meaning again at once."
+		return "A test request is running. If it succeeds, vector search is used again at once."
 	}
-	return fmt.Sprintf("No turn waits for it. One word is tried every %s; the first answer brings it back.", orDefault(every))
+	return fmt.Sprintf("No turn waits for it. A test request is sent every %s; after the first success it is used again.", orDefault(every))
 }
 
 func orDefault(every time.Duration) time.Duration {
@@ -292,21 +292,21 @@ func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, 
 	case !embeds:
 		return ""
 	case !cfg.Retrieval.Calibrate:
-		return "It is not measured whether likeness helps: retrieval.calibrate is false."
+		return "Whether vector search helps is not measured: retrieval.calibrate is false."
 	case c == nil && records < calibrate.MinRecords:
-		return fmt.Sprintf("Whether likeness helps is measured once there are %d records with a vector.", calibrate.MinRecords)
+		return fmt.Sprintf("Whether vector search helps is measured once there are %d records with a vector.", calibrate.MinRecords)
 	case c == nil:
-		return "Whether likeness helps was not measured yet; it is, behind the turns."
+		return "Whether vector search helps is being measured in the background."
 	case c.Questions == 0:
-		return "No questions can be made of these records, so likeness counts in full."
+		return "No questions can be made of these records, so vector search has its full weight."
 	case c.Harms():
-		return "Words alone find more here: turns leave likeness out."
+		return "Keyword search alone finds more here: turns do not use vector search."
 	case c.Factor < 1:
 		return fmt.Sprintf("The embedder is weak here: its similarity has the weight %g.", c.Factor)
 	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
-		return fmt.Sprintf("Words and likeness together find %.0f %% better than words alone.", 100*c.Gain.Mean/c.Keyword.MRR)
+		return fmt.Sprintf("Hybrid search finds %.0f %% more than keyword search alone.", 100*c.Gain.Mean/c.Keyword.MRR)
 	}
-	return "Likeness counts in full: it does no harm here."
+	return "Vector search has its full weight: it does no harm here."
 }
 
 // concern is a problem that a user should know about or fix, in a sentence.
@@ -337,11 +337,11 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 	}
 	switch c := now.Calibration; {
 	case now.Model != "" && now.Embedded == 0 && now.Total > 0:
-		out = append(out, concern{Tone: toneWarning, Says: "Nothing has a vector of " + now.Model + " yet: search is by words alone.", Try: "ken index"})
+		out = append(out, concern{Tone: toneWarning, Says: "Nothing has a vector of " + now.Model + " yet: only keyword search.", Try: "ken index"})
 	case now.Model != "" && now.Embedded < now.Total:
-		out = append(out, concern{Tone: toneWarning, Says: plural(now.Total-now.Embedded, "record has", "records have") + " no vector yet: only words find them.", Try: "ken index"})
+		out = append(out, concern{Tone: toneWarning, Says: plural(now.Total-now.Embedded, "record has", "records have") + " no vector yet: only keyword search finds them.", Try: "ken index"})
 	case c != nil && c.Questions > 0 && c.Harms():
-		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than words alone do, and is left out.", Try: "ken embed adapt"})
+		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than keyword search alone, and is not used.", Try: "ken embed adapt"})
 	}
 	const tooLate = 0.05
 	if w := b.Lately; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {

@@ -205,7 +205,7 @@ func approvalEffect(c *ken.Claim) string {
 	case c.Constraint || c.RuleCandidate:
 		return "in each turn that is about one of its entities"
 	}
-	return "in turns that it bears on"
+	return "in turns that it matches"
 }
 
 // sessionsOf returns the sessions that a claim and its evidence come from, without

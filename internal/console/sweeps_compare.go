@@ -81,7 +81,7 @@ func compareSweeps(a, b *evals.Report) *sweepComparison {
 	}
 	c := &sweepComparison{Questions: got.Questions, LeftOut: got.OnlyBefore + got.OnlyAfter, Unpaired: got.Unpaired}
 	for _, ch := range got.Changes {
-		x := sweepChange{Change: ch, Title: titleOf(ch.Measure), Verdict: "no difference to be seen"}
+		x := sweepChange{Change: ch, Title: titleOf(ch.Measure), Verdict: "no visible difference"}
 		switch {
 		case ch.Regression:
 			x.Verdict, x.Tone = "worse", toneDanger
@@ -192,17 +192,17 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {
-		a.Says, a.Tone = "Nobody knows yet whether hybrid pays: it ran without meaning", toneWarning
+		a.Says, a.Tone = "It is not known yet whether hybrid search pays: it ran without vectors", toneWarning
 		a.Detail = hybrid.Degraded
 		return a
 	}
 	if c.Bad != nil {
-		a.Says, a.Tone, a.Detail = "Nobody can say whether hybrid pays: the two runs can't be compared", toneWarning, c.Bad.Error()
+		a.Says, a.Tone, a.Detail = "It is not known whether hybrid search pays: the two runs can't be compared", toneWarning, c.Bad.Error()
 		return a
 	}
 	i := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "recall@10" })
 	if i < 0 {
-		a.Says, a.Tone = "Nobody can say whether hybrid pays: no question has a known answer", toneWarning
+		a.Says, a.Tone = "It is not known whether hybrid search pays: no question has a known answer", toneWarning
 		return a
 	}
 	switch ch := c.Changes[i]; {

@@ -130,7 +130,7 @@ func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 	at := slices.IndexFunc(turnSpans, func(s turnSpan) bool { return s.name == q.Get("span") })
 	switch {
 	case at < 0:
-		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such stretch of time", Try: "Use hour, day, week or month, or from and to."}
+		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or from and to."}
 	case at > 0:
 		if from := v.now().Add(-turnSpans[at].span); from.After(since) {
 			since = from
@@ -152,7 +152,7 @@ func momentOf(name, s string) (at time.Time, err error) {
 			return at, nil
 		}
 	}
-	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a moment", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
+	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a date or time", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
 }
 
 // listTurns fills the rows of a page. A text search reads the texts of turns until the page is full
@@ -292,5 +292,5 @@ func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
 		}
 		return plural(cut, "item was", "items were") + " found and left out: " + containsWords
 	}
-	return "nothing that is known bears on it"
+	return "no stored knowledge matches it"
 }

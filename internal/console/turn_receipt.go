@@ -151,7 +151,7 @@ func (k *lookup) item(kept *middleware.KeptItem, place int, session string) item
 		if session != "" {
 			it.Path = pathOf("sessions", session)
 		}
-		it.Label = cmp.Or(it.Label, "Where the session stood")
+		it.Label = cmp.Or(it.Label, "The session's state")
 	default:
 		k.addCurrentClaim(&it)
 	}
@@ -325,7 +325,7 @@ func zeroLast(a, b int) int {
 
 // drawFusion draws the list. label returns the text of an item and the path of its page.
 func drawFusion(list []fusedItem, label func(id string) (words, path string)) *drawing {
-	d := chart.FusionData{Title: "How the legs became one list"}
+	d := chart.FusionData{Title: "How the retrievers' results were merged"}
 	for _, leg := range retrieverOrder {
 		if slices.ContainsFunc(list, func(x fusedItem) bool { return x.ranks[leg] > 0 }) {
 			d.Legs = append(d.Legs, leg)
@@ -383,7 +383,7 @@ func turnTimeOf(r *ken.Receipt) turnTime {
 	if len(stages) == 0 {
 		return out
 	}
-	out.Drawing = draw(chart.WaterfallData{Title: "Where the milliseconds went", Stages: stages}, chart.Waterfall)
+	out.Drawing = draw(chart.WaterfallData{Title: "Where the time went", Stages: stages}, chart.Waterfall)
 	if r.Reused { // the stages are those of the request that composed the block
 		out.Earlier = r.MS["assemble"]
 	} else {

@@ -192,7 +192,7 @@ func turnBadges(r *receipt.Record) []badge {
 
 // stageLabels says what each stage of a turn does, or what a retriever searches.
 var stageLabels = map[string]string{
-	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
+	"guard": "clean the input", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
 	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
 	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "what is filed under its entities",
 	retriever.SourceLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
@@ -223,20 +223,20 @@ type cutLabel struct {
 // cutLabels lists all reasons, in the order of the page.
 var cutLabels = []cutLabel{
 	{ken.CutBudget, "did not fit into the block"},
-	{ken.CutPool, "others bore on the question more"},
-	{ken.CutFloor, "too little says that it bears on the question"},
+	{ken.CutPool, "others matched the question better"},
+	{ken.CutFloor, "its match with the question is too weak"},
 	{ken.CutDuplicate, "the context held it already"},
 	{ken.CutStatus, "disputed, superseded or a hypothesis: no turn gets that"},
-	{ken.CutTier, "weaker than the agent’s weight admits"},
-	{ken.CutTrust, "from somebody who is trusted too little"},
+	{ken.CutTier, "too weak for the agent’s weight"},
+	{ken.CutTrust, "from a source that is not trusted enough"},
 	{ken.CutScope, "outside the scopes or kinds of the turn"},
-	{ken.CutExpired, "its time was over"},
+	{ken.CutExpired, "it had expired"},
 	{ken.CutLate, "it came after the deadline"},
 }
 
 // stateLabels says what happened to an item since its turn; an unchanged item has no label.
 var stateLabels = map[middleware.ItemState]string{
-	middleware.ItemChanged:   "perhaps changed since: these are its words now",
+	middleware.ItemChanged:   "perhaps changed since: this is its current text",
 	middleware.ItemForgotten: "forgotten since",
 	middleware.ItemMade:      "made for this turn",
 }
