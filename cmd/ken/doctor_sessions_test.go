@@ -78,7 +78,7 @@ func TestDoctorSaysHowSearchFares(t *testing.T) {
 	}{
 		{"the built-in table", "", 150, "ok", "(factor 1)", "", 1},
 		{"a table that knows six letters", "knowledge:\n  embed_path: " + path + "\n", 150, "warn",
-			"does not help here: turns search by words alone (factor 0)", "Remove knowledge.embed_path", 0},
+			"does not help here: turns use keyword search only (factor 0)", "Remove knowledge.embed_path", 0},
 		{"few records", "", 60, "ok", "not measured: that takes 100 records", "", -1},
 		{"switched off", "retrieval:\n  calibrate: false\n", 120, "ok", "not measured: retrieval.calibrate is false", "", -1},
 	} {

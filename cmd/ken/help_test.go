@@ -121,7 +121,7 @@ func TestMisspelledNames(t *testing.T) {
 		"learn --importnce 1 x": "Did you mean --importance?",
 		"frobnicate":            "ken help lists the commands.",
 		"help lern":             "Did you mean ken learn?",
-		"learn --zzzzz x":       "Use it as ken learn [TEXT|-]. ken learn --help says more.",
+		"learn --zzzzz x":       "Use it as ken learn [TEXT|-]. ken learn --help shows more.",
 		"decision crate":        "Did you mean ken decision create?",
 	} {
 		var err bytes.Buffer

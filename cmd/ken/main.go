@@ -1,5 +1,5 @@
-// Command ken is the command line of the knowledge layer. It keeps claims, shows what a
-// model would be given for a question, chats, and runs the gateway.
+// Command ken is the command line of the knowledge layer. It stores claims, shows the
+// knowledge that a model would get for a question, chats, and runs the gateway.
 //
 // It only wires: the commands are in the folders of internal/cli.
 package main
@@ -16,7 +16,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	collectEarly(ctx)
+	tuneGC(ctx)
 	status := run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(status)

@@ -141,7 +141,7 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.types("\x04")
 	p.sees("harvest ")
 	p.types("\x03")
-	p.sees("stopped; what is not harvested waits for ken harvest, or the next ken chat")
+	p.sees("stopped; ken harvest or the next ken chat harvests this session")
 	p.leaves(cli.ExitOK)
 	if status, out, err := kenIn(t, dir, "jobs", "--state", "queued", "--json"); status != cli.ExitOK || gjson.Get(out, "jobs.#").Int() != 1 {
 		t.Errorf("%s%s", out, err)
@@ -163,7 +163,7 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = onTerminal(t, dir, "chat")
-	p.sees("kept of an earlier session: an episode, 1 fact")
+	p.sees("learned from an earlier session: an episode, 1 fact")
 	p.sees(prompt)
 	p.types("\x04")
 	p.leaves(cli.ExitOK)

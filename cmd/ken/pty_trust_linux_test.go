@@ -35,7 +35,7 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 	p = onTerminal(t, dir, "trust")
 	p.sees("Trust this? [y/N] ")
 	p.types("y\r")
-	p.sees("counts.")
+	p.sees("apply.")
 	p.leaves(cli.ExitOK)
 	if got := address(); got != "http://127.0.0.1:1/v1\n" {
 		t.Errorf("after a yes the address is %q", got)

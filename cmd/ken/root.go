@@ -24,7 +24,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli/session"
 )
 
-// run runs one command line and returns its exit status.
+// run executes a command line and returns its exit status.
 func run(ctx context.Context, args []string, s cli.Streams) int {
 	a := &cli.App{Streams: s}
 	root := newRoot(a)
@@ -44,8 +44,8 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return status
 }
 
-// stoppedBy returns the exit status of a run that a signal ended. cause is that of the context of
-// signal.NotifyContext.
+// stoppedBy returns the exit status of a run that a signal ended. cause is the cause of the
+// context of signal.NotifyContext.
 func stoppedBy(cause error, status int) int {
 	switch text := cause.Error(); {
 	case strings.HasPrefix(text, os.Interrupt.String()):
@@ -56,7 +56,8 @@ func stoppedBy(cause error, status int) int {
 	return status
 }
 
-// asksForJSON reports a --json that was not parsed because an argument before it is wrong.
+// asksForJSON reports whether the arguments contain --json. It is needed when a wrong argument
+// before --json stopped parsing.
 func asksForJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -98,7 +99,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// groups are the commands as ken help lists them.
+// groups lists the groups of commands, in the order of ken help.
 var groups = []cli.Group{
 	{Title: "Every day", Commands: []string{"ask", "chat", "learn", "serve"}},
 	{Title: "What is known", Commands: []string{"recall", "import", "export", "attention", "memory", "constraint", "dependency", "entity", "skill",
@@ -126,8 +127,7 @@ func commands(a *cli.App) []*cobra.Command {
 	)
 }
 
-// addHelp adds the help command. Cobra's own takes an unknown command for a request for the
-// help of ken itself.
+// addHelp adds the help command. Cobra's own shows the help of ken itself for an unknown command.
 func addHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
@@ -152,13 +152,13 @@ func addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 }
 
-// addCompletion adds cobra's own completion command, which by itself would take
-// an unknown shell for a request for help.
+// addCompletion adds cobra's completion command and rejects unknown shells, for which cobra would
+// show the help.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		return // cobra's own condition: there is nothing to complete
+		return // cobra adds no completion command then
 	}
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -10,25 +10,25 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Right is something that a Principal may do.
+// Right is a permission of a Principal.
 type Right string
 
-// The closed set of rights.
+// The rights; there are no others.
 const (
 	Chat    Right = "chat"    // model calls through the gateway
-	Read    Right = "read"    // search and look at what its owner knows
+	Read    Right = "read"    // search and read the owner's knowledge
 	Write   Right = "write"   // learn, verify, dispute: knowledge with an agent's trust
 	Operate Right = "operate" // forget, approve, dismiss, jobs, export, the receipts of all
 
-	// Upstream is every path of the upstream beside model calls, with the upstream key
-	// that the gateway lends: files, batches, the organization's settings.
+	// Upstream allows every path of the upstream besides model calls, with the gateway's
+	// upstream key: files, batches, the organization's settings.
 	Upstream Right = "upstream"
 )
 
 // Rights lists every right. The caller owns the slice.
 func Rights() []Right { return []Right{Chat, Read, Write, Operate, Upstream} }
 
-// ParseRight reads a right's name; an unknown one is ErrInvalid.
+// ParseRight returns the right with this name. Errors: ErrInvalid for an unknown name.
 func ParseRight(s string) (Right, error) {
 	if r := Right(s); slices.Contains(Rights(), r) {
 		return r, nil
@@ -37,41 +37,41 @@ func ParseRight(s string) (Right, error) {
 	for _, r := range Rights() {
 		names = append(names, string(r))
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "no right is called " + strconv.Quote(s),
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "unknown right " + strconv.Quote(s),
 		Try: "Use " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1] + "."}
 }
 
-// Local is the name of whoever asks where there are no keys.
+// Local is the Principal's name when no keys are configured.
 const Local = "local"
 
-// Principal is who a request comes from. The zero value may do nothing.
+// Principal is the sender of a request. The zero value has no rights.
 type Principal struct {
-	Name    string  // of the key; Local where there are none
-	Owner   string  // whose knowledge it works with; never empty unless Principal is zero
-	Project string  // that its turns belong to; "" for none
-	Rights  []Right // never modified once the Principal was handed out
+	Name    string  // the key's name; Local without keys
+	Owner   string  // the owner whose knowledge it works with; never empty unless Principal is zero
+	Project string  // project of its turns; "" for none
+	Rights  []Right // not modified after the Principal is created
 
-	Models         []string  // patterns of the models that it may ask, see Match; nil for all
-	Expires        time.Time // when the key ends; zero for never
-	RequestsPerDay int       // a day in UTC; 0 is no limit
-	TokensPerDay   int       // a day in UTC; 0 is no limit
+	Models         []string  // patterns of the models that it may use, see Match; nil allows all
+	Expires        time.Time // when the key expires; zero for never
+	RequestsPerDay int       // UTC days; 0 means no limit
+	TokensPerDay   int       // UTC days; 0 means no limit
 }
 
-// Expired reports whether p's key has ended at a time.
+// Expired reports whether p's key has expired at a time.
 func (p Principal) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
 
-// Limited reports whether p may not ask every model, or not as much as it likes.
+// Limited reports whether p may use only some models or has a daily limit.
 func (p Principal) Limited() bool {
 	return len(p.Models) > 0 || p.RequestsPerDay > 0 || p.TokensPerDay > 0
 }
 
-// Allows reports whether p may ask a model.
+// Allows reports whether p may use a model.
 func (p Principal) Allows(model string) bool {
 	return len(p.Models) == 0 || slices.ContainsFunc(p.Models, func(pattern string) bool { return Match(pattern, model) })
 }
 
-// Match reports whether a name matches a pattern as a whole. In a pattern, * stands for any
-// characters or none: claude-*, */gpt-5. Case counts.
+// Match reports whether a pattern matches a whole name. In a pattern, * matches any
+// characters or none: claude-*, */gpt-5. Matching is case-sensitive.
 func Match(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
@@ -89,12 +89,12 @@ func Match(pattern, name string) bool {
 	return false
 }
 
-// Can reports whether p has a right. It doesn't follow from another one: who may
-// write may not read unless that is listed as well.
+// Can reports whether p has a right. No right includes another one: a Principal that may
+// write may not read unless Read is listed too.
 func (p Principal) Can(r Right) bool { return slices.Contains(p.Rights, r) }
 
-// Need is nil when p has a right, and otherwise an ErrRefused that says which
-// one is missing.
+// Need returns nil if p has a right, and otherwise an ErrRefused that names the missing
+// right.
 func (p Principal) Need(r Right) error {
 	if p.Can(r) {
 		return nil
@@ -105,13 +105,12 @@ func (p Principal) Need(r Right) error {
 
 type contextKey struct{}
 
-// With returns a context in which From finds p.
+// With returns a context that carries p.
 func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// From returns who a request comes from; the zero Principal, which may do
-// nothing, when nobody said so.
+// From returns the Principal that ctx carries, or the zero Principal, which has no rights.
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(contextKey{}).(Principal)
 	return p

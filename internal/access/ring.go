@@ -12,24 +12,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Ring is the keys that open the gateway. It isn't changed once made, and is safe
-// for concurrent use.
+// Ring holds the keys that the gateway accepts. It is immutable and safe for
+// concurrent use.
 type Ring struct{ entries []Entry }
 
-// Entry is one key, known by its hash.
+// Entry is one key, identified by its hash.
 type Entry struct {
 	Hash Hash
 	Principal
 }
 
-// NewRing returns a ring of these keys. Of two entries with the same hash the
-// first counts. It keeps a copy of the slice.
+// NewRing returns a ring of these keys. Of two entries with the same hash, the first
+// counts. It copies the slice.
 func NewRing(entries ...Entry) *Ring { return &Ring{append([]Entry(nil), entries...)} }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (r *Ring) Len() int { return len(r.entries) }
 
-// Owners lists whose knowledge the keys open, each once. The caller owns the slice.
+// Owners lists the owners of the keys, each once. The caller owns the slice.
 func (r *Ring) Owners() []string {
 	var out []string
 	for i := range r.entries {
@@ -40,11 +40,12 @@ func (r *Ring) Owners() []string {
 	return out
 }
 
-// Find returns whose key it is, also where it has ended: see Principal.Expired.
+// Find returns the Principal of a key, even if the key has expired: see
+// Principal.Expired.
 func (r *Ring) Find(key string) (Principal, bool) { return r.FindHash(HashKey(key)) }
 
-// FindHash returns whose key has this hash. Its time says nothing about which key was
-// close: all hashes are compared, each in constant time.
+// FindHash returns the Principal of the key with this hash. It compares all hashes,
+// each in constant time, so its duration reveals nothing about the keys.
 func (r *Ring) FindHash(h Hash) (Principal, bool) {
 	found := -1
 	for i := range r.entries {
@@ -58,13 +59,12 @@ func (r *Ring) FindHash(h Hash) (Principal, bool) {
 	return r.entries[found].Principal, true
 }
 
-// KeyPrefix starts every key, so that a key of Ken can be told from one of the
-// provider that stands in the same header, and so that scanners for leaked
-// secrets find it.
+// KeyPrefix begins every key. It tells a key of Ken from a provider's key in the same
+// header, and lets scanners for leaked secrets find it.
 const KeyPrefix = "ken_"
 
-// keyBytes is the entropy of a key: 256 bits, far beyond guessing, which is why
-// a plain hash of it is enough and no salted, slow one is needed.
+// keyBytes is the entropy of a key. 256 bits can't be guessed, so a plain hash is
+// enough, and no slow, salted hash is needed.
 const keyBytes = 32
 
 const hashPrefix = "sha256:"
@@ -72,7 +72,7 @@ const hashPrefix = "sha256:"
 // NewKey returns a new key of 68 characters: KeyPrefix and 64 hexadecimal digits.
 func NewKey() string {
 	b := make([]byte, keyBytes)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // never fails
 	return KeyPrefix + hex.EncodeToString(b)
 }
 
@@ -82,11 +82,11 @@ type Hash [sha256.Size]byte
 // HashKey returns the hash of a key.
 func HashKey(key string) Hash { return sha256.Sum256([]byte(key)) }
 
-// String writes the hash as configured: "sha256:" and 64 hexadecimal digits.
+// String returns the hash as it is configured: "sha256:" and 64 hexadecimal digits.
 func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
 
-// ParseHash reads what String writes; anything else is ErrInvalid, whose message
-// doesn't repeat what was given, because it may be the key itself.
+// ParseHash parses the form that String returns. Errors: ErrInvalid, whose message
+// does not quote s, because s may be the key itself.
 func ParseHash(s string) (h Hash, err error) {
 	digits, ok := strings.CutPrefix(s, hashPrefix)
 	if ok && len(digits) == hex.EncodedLen(len(h)) {

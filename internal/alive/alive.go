@@ -15,21 +15,21 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// suffix is what the name of every announcement ends with; nothing else in the
-// folder is looked at.
+// suffix ends the file name of every announcement. Other files in the folder are
+// ignored.
 const suffix = ".alive"
 
-// young is how old a file is before Sweep touches it: its process may be about to
-// lock it.
-const young = time.Minute
+// minSweepAge is the age below which Sweep leaves a file alone: its process may be about
+// to lock it.
+const minSweepAge = time.Minute
 
-// Announcement is a process's sign of life.
+// Announcement is the lock by which a process shows that it is running.
 type Announcement struct{ lock *flock.Flock }
 
-// Announce says in dir, which is made if it is not there, that the process lives,
-// until Close or its end. id is a nonce of the process, made anew at each start.
-// Errors: ErrExists for an id that somebody else has announced; ErrInvalid for one
-// that is empty or longer than 80 bytes.
+// Announce records in dir that this process is running, until Close or the end of
+// the process. It creates dir if needed. id is a random value that is new at each
+// start. Errors: ErrExists for an id that is in use; ErrInvalid for an id that is
+// empty or longer than 80 bytes.
 func Announce(dir, id string) (*Announcement, error) {
 	if id == "" || len(id) > maxID {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "process", Msg: fmt.Sprintf("an id has 1 to %d bytes, this one %d", maxID, len(id)),
@@ -51,19 +51,19 @@ func Announce(dir, id string) (*Announcement, error) {
 		if same(lock, file(dir, id)) {
 			return &Announcement{lock}, nil
 		}
-		_ = lock.Close() // somebody swept it away before it was locked
+		_ = lock.Close() // Sweep deleted the file before it was locked
 	}
 	return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "announce a process: its file keeps vanishing from " + dir,
 		Try: "Stop what deletes files there."}
 }
 
-// maxID bounds an id in bytes: escaped it takes three times as many, and a file's
-// name may have 255.
+// maxID limits an id, in bytes. Escaping may triple its length, and a file name
+// has at most 255 bytes.
 const maxID = 80
 
 func file(dir, id string) string { return filepath.Join(dir, url.PathEscape(id)+suffix) }
 
-// same reports whether what is locked is what bears the name.
+// same reports whether the locked file is the file at path.
 func same(lock *flock.Flock, path string) bool {
 	locked, err := lock.Stat()
 	if err != nil {
@@ -73,23 +73,23 @@ func same(lock *flock.Flock, path string) bool {
 	return err == nil && os.SameFile(locked, there)
 }
 
-// Close says that the process has ended, as far as others are concerned.
+// Close ends the announcement: the process counts as ended.
 func (a *Announcement) Close() error {
-	// Windows deletes no file that is open, others lose nothing by the order: a file
-	// that nobody locks is one of a process that has ended.
+	// Windows can't delete an open file. On other systems the order does not
+	// matter: a file without a lock belongs to a process that has ended.
 	err := a.lock.Close()
 	if rm := os.Remove(a.lock.Path()); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}
 	if err != nil {
-		return fmt.Errorf("take back the announcement of a process: %w", err)
+		return fmt.Errorf("remove the announcement of a process: %w", err)
 	}
 	return nil
 }
 
-// Is reports whether a process that announced itself in dir lives, this one
-// included. When it can't be found out, it does: to take from the living is worse
-// than to wait for the dead.
+// Is reports whether the process that announced id in dir is running, this one
+// included. It returns true if that can't be determined: taking over from a
+// running process is worse than waiting for a dead one.
 func Is(dir, id string) bool {
 	if id == "" || len(id) > maxID {
 		return false
@@ -98,8 +98,8 @@ func Is(dir, id string) bool {
 }
 
 func lives(path string) bool {
-	// Without O_CREATE, so that looking for a file does not make it. The lock is a
-	// shared one: two who look at the same time must not take each other for its owner.
+	// Without O_CREATE, so that the check does not create the file. The lock is
+	// shared, so that two concurrent checks do not take each other for the owner.
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	ok, err := lock.TryRLock()
 	if ok {
@@ -108,15 +108,15 @@ func lives(path string) bool {
 	return !ok && !errors.Is(err, fs.ErrNotExist)
 }
 
-// Sweep deletes the files of processes that are gone and returns how many. It goes
-// on past one that it can't delete.
+// Sweep deletes the files of processes that have ended and returns how many. If it
+// can't delete one, it continues with the others.
 func Sweep(dir string, now time.Time) (int, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for processes that are gone: %w", err)
+		return 0, fmt.Errorf("look for processes that have ended: %w", err)
 	}
 	swept := 0
 	var errs []error
@@ -125,7 +125,7 @@ func Sweep(dir string, now time.Time) (int, error) {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil || now.Sub(info.ModTime()) < young || lives(filepath.Join(dir, e.Name())) {
+		if err != nil || now.Sub(info.ModTime()) < minSweepAge || lives(filepath.Join(dir, e.Name())) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err == nil {

@@ -1,5 +1,5 @@
-// Package cli holds what the commands of the command line share: the global flags, the
-// project and its store, output, errors and completion. Its subfolders hold the commands.
+// Package cli holds the parts that all commands share: the global flags, the project and
+// its store, output, errors and completion. Its subfolders hold the commands.
 package cli
 
 import (
@@ -33,7 +33,7 @@ type App struct {
 	Quiet bool   // --quiet
 
 	Noticed  bool // the warning about untrusted configuration was printed
-	readable bool // the user agreed to read the files of this folder
+	readable bool // the user agreed that the files of this folder are read
 }
 
 // Silent returns an App for the same project that shows neither progress nor messages.
@@ -51,7 +51,7 @@ func (a *App) Project() (string, error) {
 		return "", err
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-		return "", UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--dir", Msg: a.Dir + " is not a folder", Try: "Name a folder that is there."})
+		return "", UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--dir", Msg: a.Dir + " is not a folder", Try: "Name a folder that exists."})
 	}
 	return repository.FindRoot(dir)
 }
@@ -100,7 +100,8 @@ func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.En
 	return errors.Join(err, l.Close())
 }
 
-// PrintJSON writes v as indented JSON, without escaping what HTML would need.
+// PrintJSON writes v as indented JSON. It does not escape characters that only HTML
+// requires.
 func (a *App) PrintJSON(v any) error {
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)
@@ -108,8 +109,8 @@ func (a *App) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Refresh brings the layer up to date. It prints other errors than that of ctx, because a
-// turn can go on without an update.
+// Refresh updates the layer. It returns only the error of ctx and prints any other,
+// because a turn works without an update.
 func (a *App) Refresh(ctx context.Context, l *middleware.Layer, p *Progress) error {
 	_, err := l.Refresh(ctx, a.Owner)
 	p.Done()
@@ -119,8 +120,8 @@ func (a *App) Refresh(ctx context.Context, l *middleware.Layer, p *Progress) err
 	return ctx.Err()
 }
 
-// logHandler prints log records in the form of the command's own errors. It knows the
-// attributes cause and try, which are the only ones that the layer uses.
+// logHandler prints log records in the form of the command's own errors. It prints the
+// attributes cause and try, the only ones that the layer uses.
 type logHandler struct{ w io.Writer }
 
 // Enabled reports whether a record is a warning or an error.

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// DeskOf returns the desk at which the person by decides about the claims of a store.
+// DeskOf returns the desk through which the person by decides about a store's claims.
 func DeskOf(l *middleware.Layer, s store.Engine, by string) *operator.Desk {
 	return operator.New(l, s, operator.Options{Name: by, Editor: CurrentUser()})
 }
@@ -35,7 +35,7 @@ func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
 	case len(c.Entities) > 0:
 		what += " on " + Cell(c.Entities[0])
 	case c.Constraint:
-		what += " on nothing in particular: it is in every turn"
+		what += " about nothing in particular: it is in every turn"
 	default:
 		what += " on nothing in particular"
 	}
@@ -86,7 +86,7 @@ func (a *App) ShortID(id string) string {
 }
 
 // ForgetJournal deletes the journal of a session. It then compacts the store, because
-// free pages still hold the deleted text.
+// its free pages still contain the deleted text.
 func ForgetJournal(ctx context.Context, l *middleware.Layer, s store.Engine, id string) error {
 	if err := l.Operator().ForgetSession(ctx, s.Owner(), id); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// ImportGraph reads what the project's files import. It reads the files alone and no saved
-// graph, so that the result is the same on every machine.
+// ImportGraph reads what the project's files import. It reads only the files and no saved
+// graph, so the result is the same on every machine.
 func (a *App) ImportGraph(ctx context.Context) (*codegraph.View, codegraph.Report, error) {
 	p := a.Progress()
 	defer p.Done()
@@ -38,7 +38,7 @@ func (a *App) WriteArchitecture(ctx context.Context, root string) (WrittenFile, 
 	if err != nil {
 		return w, err
 	}
-	defer dir.Close() // what was written is closed
+	defer dir.Close() // the file was closed after writing
 	if _, err := dir.Stat(drift.DefaultManifest); !errors.Is(err, fs.ErrNotExist) {
 		return w, err
 	}
@@ -48,7 +48,7 @@ func (a *App) WriteArchitecture(ctx context.Context, root string) (WrittenFile, 
 	}
 	err = dir.Commit(projectfile.Change{Path: drift.DefaultManifest, Now: drift.Propose(g)})
 	if errors.Is(err, ken.ErrExists) {
-		return w, nil // somebody was faster
+		return w, nil // another process created it first
 	}
 	if err != nil {
 		return w, fmt.Errorf("write the project's layers: %w", err)
@@ -80,7 +80,7 @@ func (a *App) ReadCodebase(ctx context.Context) (*codebase.Codebase, codegraph.R
 		return nil, report, errors.Join(err, c.Close())
 	}
 	if report.Changed+report.Removed > 16+report.Files/50 {
-		_ = c.Save() // ken graph build says why it can't be
+		_ = c.Save() // ken graph build reports why it can't be saved
 	}
 	return c, report, nil
 }
@@ -148,7 +148,7 @@ func (a *App) Plan(ctx context.Context, cfg *config.Config) (*plan.Plan, error) 
 		return false
 	})
 	if failed := symbols.Close(); failed != nil {
-		return nil, failed // what it did not know is no fault of the plan
+		return nil, failed // report the failed lookup, not the plan's errors that follow from it
 	}
 	return p, err
 }

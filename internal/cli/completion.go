@@ -54,7 +54,7 @@ func (a *App) Complete(lists ...Choices) cobra.CompletionFunc {
 
 // EntityNames lists the names of the known entities, without tasks.
 func EntityNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
-	const most = 2000 // more than a person reads, and what a shell takes without a pause
+	const most = 2000 // more than a person reads, and as many as a shell shows without delay
 	f, err := StandingFilter(nil)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (a *App) CompleteFlag(cmd *cobra.Command, flag string, list Choices) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd, nil, begun)
 	}); err != nil {
-		panic(err) // the command has no such flag
+		panic(err) // fails only if the command has no such flag
 	}
 }
 

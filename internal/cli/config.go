@@ -16,18 +16,19 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// manyFiles is how many files Ken reads without asking in a folder that is no project.
+// manyFiles is the number of files above which Ken asks before it reads a folder that is
+// no project.
 const manyFiles = 2000
 
 // tooManyFiles returns the reason why Ken must ask before it reads the folder's files, or
 // nil. A folder that is no project may hold all files of a user.
 func tooManyFiles(r *config.Resolved) *ken.Error {
 	if _, err := os.Lstat(filepath.Join(r.Root, ".ken", "config.yaml")); err == nil {
-		return nil // ken init wrote it, or a repository has it
+		return nil // ken init or a repository marks it as a project
 	}
 	const try = "Go to a project's folder, or run ken init here to make this one."
 	if trust.IsHome(r.Root) {
-		return &ken.Error{Code: ken.CodeRefused, Msg: r.Root + " is a home folder, or holds one: Ken does not read its files by itself", Try: try}
+		return &ken.Error{Code: ken.CodeRefused, Msg: r.Root + " is a home folder, or contains one: Ken does not read its files without a project", Try: try}
 	}
 	if repository.IsProject(r.Root) || countFiles(r.Root) <= manyFiles {
 		return nil
@@ -35,8 +36,8 @@ func tooManyFiles(r *config.Resolved) *ken.Error {
 	return &ken.Error{Code: ken.CodeRefused, Msg: fmt.Sprintf("%s is no project, and has more than %d files", r.Root, manyFiles), Try: try}
 }
 
-// ConfirmReading returns an error unless the folder's files may be read. In doubt it asks
-// on a terminal. A home folder is refused without a question.
+// ConfirmReading returns an error unless the folder's files may be read. If it is not
+// certain, it asks on a terminal. It refuses a home folder without asking.
 func (a *App) ConfirmReading() error {
 	r, err := a.Resolve()
 	if err != nil || a.readable || !r.Config.Repository.Index && !r.Config.Middleware.Graph {
@@ -56,8 +57,9 @@ func (a *App) ConfirmReading() error {
 	return nil
 }
 
-// SkipFiles is for servers, which can't ask. Where ConfirmReading would ask or refuse, it
-// switches off reading the folder's files, moves the state elsewhere, and reports it to say.
+// SkipFiles is ConfirmReading for servers, which can't ask. Where ConfirmReading would
+// ask or refuse, it turns off reading the folder's files, moves the state elsewhere, and
+// reports that to say.
 func SkipFiles(r *config.Resolved, say func(string)) error {
 	wide := tooManyFiles(r)
 	if wide == nil {
@@ -71,7 +73,7 @@ func SkipFiles(r *config.Resolved, say func(string)) error {
 // countFiles counts the files below a folder. It stops once they are too many.
 func countFiles(root string) int {
 	n, seen := 0, 0
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what can't be read is not counted
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // unreadable entries are not counted
 		seen++
 		switch {
 		case n > manyFiles || seen > 20*manyFiles:
@@ -89,8 +91,9 @@ func countFiles(root string) int {
 	return n
 }
 
-// Configuration returns the project's configuration and its file, or "" for the defaults.
-// It warns once about settings that are ignored because nobody trusted them.
+// Configuration returns the project's configuration and the path of its file, "" for the
+// defaults. It warns once about settings that are ignored because the file is not
+// trusted.
 func (a *App) Configuration() (config.Config, string, error) { return a.ConfigurationOr("") }
 
 // ConfigurationOr is Configuration with a file that the user named instead of the
@@ -129,11 +132,12 @@ func LifecycleFile(root string) string {
 	return filepath.Join(root, filepath.FromSlash(memoryfile.Dir), lifecycle.FileName)
 }
 
-// UserConfigName returns the path of the user's own configuration, or words for it.
+// UserConfigName returns the path of the user's own configuration, or a description if
+// there is no such path.
 func UserConfigName() string { return cmp.Or(trust.ConfigFile(), "the file that KEN_CONFIG names") }
 
 // CheckKeys returns an error if the project's file sets gateway keys and is not trusted:
-// without them, anybody could use the gateway.
+// without the keys, anybody could use the gateway.
 func CheckKeys(r *config.Resolved) error {
 	for _, w := range r.Withheld {
 		if w.Key == "gateway.keys" {

@@ -18,8 +18,8 @@ const (
 	ExitFailed = 1
 	ExitUsage  = 2
 
-	ExitInterrupted = 128 + 2  // by Ctrl-C, as shells have it
-	ExitTerminated  = 128 + 15 // by SIGTERM
+	ExitInterrupted = 128 + 2  // ended by Ctrl-C, as shells report it
+	ExitTerminated  = 128 + 15 // ended by SIGTERM
 )
 
 // usage marks an error in the command line. It leads to exit status 2.
@@ -34,7 +34,7 @@ func UsageError(err error) error { return usage{err} }
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // ErrReported means that the command failed and has already printed why.
-var ErrReported = errors.New("told already")
+var ErrReported = errors.New("the error was printed already")
 
 // Report prints an error with its hint and returns the exit status. With --json it is a
 // problem document (RFC 9457) on one line, as the API answers it.
@@ -76,8 +76,8 @@ func hint(err error, usage bool) string {
 	return "ken doctor."
 }
 
-// reportProblem prints an error as a problem document. An error in the command line that is
-// nothing else is the problem "invalid".
+// reportProblem prints an error as a problem document. A usage error without a code of its
+// own becomes the problem "invalid".
 func (a *App) reportProblem(err error, usage bool) {
 	if e := (*ken.Error)(nil); usage && !errors.As(err, &e) {
 		err = &ken.Error{Code: ken.CodeInvalid, Msg: err.Error(), Try: hint(err, true)}
@@ -86,7 +86,7 @@ func (a *App) reportProblem(err error, usage bool) {
 	p.Try = cmp.Or(p.Try, hint(err, usage))
 	enc := json.NewEncoder(a.Err)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(p) // as any print to standard error
+	_ = enc.Encode(p) // errors of standard error are ignored, as in any print
 }
 
 // AsUsageError marks err as a usage error if it says that a value is invalid.
@@ -97,7 +97,7 @@ func AsUsageError(err error) error {
 	return err
 }
 
-// ExitStatus is the exit status of another program, with which ken ends too. It is not
+// ExitStatus is the exit status of another program, which ken returns too. It is not
 // printed as an error.
 type ExitStatus int
 

@@ -17,8 +17,7 @@ type WrittenFile struct {
 	Created bool   `json:"created"`
 }
 
-// CreateFile writes a file that doesn't exist yet, and reports false for one that
-// does.
+// CreateFile writes a file that doesn't exist yet. It returns false if the file exists.
 func CreateFile(path, text string) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
@@ -32,7 +31,7 @@ func CreateFile(path, text string) (bool, error) {
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return false, errors.Join(err, os.Remove(path)) // half a file would be in force
+		return false, errors.Join(err, os.Remove(path)) // a partial file would be used
 	}
 	return true, nil
 }
@@ -79,7 +78,7 @@ func ReplaceFile(path string, write func(io.Writer) error) (err error) {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "--out", Msg: "create file", Err: err, Try: "Check that the folder is there and writable."}
 	}
 	defer func() {
-		if err != nil { // which matters more than what is left of the new file
+		if err != nil { // it matters more than an error of the removal
 			_ = f.Close()
 			_ = os.Remove(f.Name())
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// OnlySubcommands checks the arguments of a command that has subcommands alone: any
-// argument is a misspelled subcommand.
+// OnlySubcommands checks the arguments of a command that only has subcommands: any argument
+// is a misspelled subcommand.
 func OnlySubcommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Usagef("unknown command %q for %s", args[0], cmd.Name())
@@ -26,7 +26,7 @@ func OnlySubcommands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// MaxArgs allows the named arguments and requires none of them.
+// MaxArgs allows the named arguments; all are optional.
 func MaxArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > len(names) {
@@ -93,7 +93,7 @@ func ParseExpiry(s string, now time.Time) (time.Time, error) {
 	return at, UsageError(e)
 }
 
-// parseLength parses what time.ParseDuration does, or a number of days or weeks.
+// parseLength parses a duration as time.ParseDuration does, or a number of days or weeks.
 func parseLength(s string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if n, ok := strings.CutSuffix(s, suffix); ok {
@@ -104,7 +104,7 @@ func parseLength(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// FilterFlags adds the values of --status, --kind and --scope to f.
+// FilterFlags parses the values of --status, --kind and --scope into f.
 func FilterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 	for _, s := range statuses {
 		if !ken.Status(s).Valid() {
@@ -144,29 +144,29 @@ type PictureFlags struct {
 // DrawFunc draws a graph in some format.
 type DrawFunc = func(io.Writer, entity.Graph, ...func(*draw.Words)) error
 
-// pictures maps the formats to the functions that draw them.
-var pictures = map[string]DrawFunc{"svg": draw.SVG, "mermaid": draw.Mermaid, "dot": draw.DOT}
+// drawFuncs maps the formats to the functions that draw them.
+var drawFuncs = map[string]DrawFunc{"svg": draw.SVG, "mermaid": draw.Mermaid, "dot": draw.DOT}
 
-// endings maps the endings of file names to formats.
-var endings = map[string]string{".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
+// formatsByExtension maps the endings of file names to formats.
+var formatsByExtension = map[string]string{".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
 
-// Picture chooses the function for the format, which --format or the file's name says.
+// Picture returns the function for the format that --format or the file's name gives.
 func (o *PictureFlags) Picture() (DrawFunc, error) {
 	format := strings.ToLower(o.Format)
 	if format == "" {
-		format = endings[strings.ToLower(filepath.Ext(o.Out))]
+		format = formatsByExtension[strings.ToLower(filepath.Ext(o.Out))]
 	}
 	if format == "" {
 		format = "svg"
 	}
-	draw := pictures[format]
+	draw := drawFuncs[format]
 	if draw == nil {
 		return nil, UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--format", Msg: fmt.Sprintf("unknown format %q", o.Format), Try: "Use svg, mermaid or dot."})
 	}
 	return draw, nil
 }
 
-// ToolNames returns the tools to offer to a model: those of --tools, else of the
+// ToolNames returns the tools to offer to a model: those of --tools, or else those of the
 // configuration.
 func ToolNames(flag string, cfg config.Config) ([]string, error) {
 	if flag == "" {

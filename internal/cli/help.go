@@ -19,8 +19,8 @@ type Group struct {
 	Commands []string // by name, in the order in which they are shown
 }
 
-// SetHelp gives root's commands help texts that fit HelpWidth, and sorts those of root itself
-// into groups. What is in no group comes at the end.
+// SetHelp gives root's commands help texts that fit HelpWidth, and lists the commands of root
+// in groups. Commands without a group come last.
 func SetHelp(root *cobra.Command, groups []Group) {
 	show := func(cmd *cobra.Command) string {
 		if cmd == root {
@@ -117,16 +117,16 @@ func commandList(cmd *cobra.Command, groups []Group) string {
 	return b.String()
 }
 
-// aligned is a line of a list in a help text: "name   what it is".
-var aligned = lazyregexp.New(`^(\s*\S+(?: \S+)?   *)\S`)
+// listLine matches a line of a list in a help text: "name   description".
+var listLine = lazyregexp.New(`^(\s*\S+(?: \S+)?   *)\S`)
 
-// Wrap breaks the lines of a text between words, so that none has more than width columns. A
-// line of an aligned list goes on below its second column. A longer word stays whole.
+// Wrap breaks the lines of a text between words, so that no line has more than width columns.
+// A line of an aligned list continues below its second column. A longer word stays whole.
 func Wrap(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		hang := ""
-		if m := aligned.FindStringSubmatch(line); m != nil && strings.HasSuffix(m[1], "  ") {
+		if m := listLine.FindStringSubmatch(line); m != nil && strings.HasSuffix(m[1], "  ") {
 			hang = strings.Repeat(" ", len(m[1]))
 		}
 		lines[i] = wrapLine(line, hang, width)
@@ -139,7 +139,7 @@ func wrapLine(line, hang string, width int) string {
 	at := 0
 	rest := line
 	for rest != "" {
-		end := len(rest) // of the next word, with the spaces before it
+		end := len(rest) // the end of the next word, including the spaces before it
 		begin := len(rest) - len(strings.TrimLeft(rest, " "))
 		if i := strings.IndexByte(rest[begin:], ' '); i >= 0 {
 			end = begin + i

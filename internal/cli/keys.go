@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// lineBreakSign stands for a line break inside a message, because the editor only knows
+// lineBreakSign replaces a line break in a message, because the editor supports only
 // single lines.
 const lineBreakSign = "␤"
 
 var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
 
-// keys translates a terminal's input for the line editor of package term. The editor would
-// take Ctrl-C for the end of the input, and each pasted line for an entered one.
+// keys translates a terminal's input for the line editor of package term. The editor
+// treats Ctrl-C as the end of the input, and each pasted line as entered.
 type keys struct {
 	in      io.Reader
-	raw     []byte // read, but not whole yet
+	raw     []byte // read, but not a complete key yet
 	out     []byte // translated
 	pasting bool
 }
@@ -40,10 +40,10 @@ func (k *keys) Read(p []byte) (int, error) {
 }
 
 // killLine ends an unfinished escape sequence, moves to the end of the line, clears it and
-// enters the empty line, which does nothing.
+// enters the empty line, which has no effect.
 const killLine = "~\x05\x15\r"
 
-// translate takes one key from raw. It reports false if raw holds no complete key.
+// translate takes one key from raw. It returns false if raw holds no complete key.
 func (k *keys) translate() bool {
 	const ctrlC = 3
 	mark := pasteStart
@@ -61,7 +61,7 @@ func (k *keys) translate() bool {
 	}
 	r, size := utf8.DecodeRune(k.raw)
 	switch {
-	case r == utf8.RuneError: // at which the editor would get stuck
+	case r == utf8.RuneError: // the editor would stop at it
 		return k.emit(size, "")
 	case !k.pasting && r == ctrlC:
 		return k.emit(size, killLine)
@@ -69,7 +69,7 @@ func (k *keys) translate() bool {
 		return k.emit(size, string(r))
 	case r == '\t':
 		return k.emit(size, "    ")
-	case r == '\r' && len(k.raw) == 1: // perhaps \r\n
+	case r == '\r' && len(k.raw) == 1: // may be the start of \r\n
 		return false
 	case r == '\r' && k.raw[1] == '\n':
 		return k.emit(2, lineBreakSign)

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// historyLimit is the most messages that are kept between chats.
+// historyLimit is the largest number of messages kept between chats.
 const historyLimit = 1000
 
 // history holds earlier messages for the arrow keys, each on one line as the editor shows
@@ -24,7 +24,7 @@ type history struct {
 	path    string
 	entries []string // oldest first
 	changed bool
-	broken  bool // the file couldn't be read and must not be overwritten
+	broken  bool // the file can't be read and must not be overwritten
 }
 
 // loadHistory reads a history. With an error it still returns a usable one.
@@ -66,7 +66,7 @@ func (h *history) save() error {
 	}
 	var b strings.Builder
 	for _, e := range h.entries {
-		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineBreakSign, "\n")) // keys span lines
+		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineBreakSign, "\n")) // secrets such as keys may span lines
 		b.WriteString(strings.ReplaceAll(safe, "\n", lineBreakSign) + "\n")
 	}
 	if err := writePrivate(h.path, b.String()); err != nil {
@@ -80,7 +80,7 @@ func writePrivate(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // created with mode 0600
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ type LineReader interface {
 }
 
 // LineReader returns a reader of the input. On a terminal it has editing and a history, which
-// is kept in historyFile. It reports whether the input is a terminal.
+// is stored in historyFile. person reports whether the input is a terminal.
 func (a *App) LineReader(historyFile string) (r LineReader, person bool) {
 	f, ok := a.In.(*os.File)
 	if !ok || !IsTerminal(a.In) || !IsTerminal(a.Out) {
@@ -117,8 +117,8 @@ func (a *App) LineReader(historyFile string) (r LineReader, person bool) {
 	return newEditor(f, a.Out, h), true
 }
 
-// Stoppable is a reader whose reads end with Ctx. A read of R may still go on afterwards, so
-// that R must not be used any more.
+// Stoppable is a reader whose reads end with Ctx. After that a read of R may still be
+// running, so R must not be used any more.
 type Stoppable struct {
 	Ctx context.Context
 	R   io.Reader
@@ -130,7 +130,7 @@ func (s *Stoppable) Read(p []byte) (int, error) {
 		n   int
 		err error
 	}
-	buf := make([]byte, len(p)) // p must not be written to once Ctx has ended
+	buf := make([]byte, len(p)) // a separate buffer, because the caller may reuse p once Ctx has ended
 	got := make(chan result, 1)
 	go func() {
 		n, err := s.R.Read(buf)
@@ -144,7 +144,7 @@ func (s *Stoppable) Read(p []byte) (int, error) {
 	}
 }
 
-// maxLine is the longest line that is read from a file or a pipe.
+// maxLine is the length of the longest line read from a file or a pipe, in bytes.
 const maxLine = 16 << 20
 
 // plainLines reads lines from a file or a pipe.
@@ -181,8 +181,8 @@ func (p *plainLines) Close() error { return nil }
 // markPastes and dontMarkPastes switch bracketed paste: the terminal marks pasted text.
 const markPastes, dontMarkPastes = "\x1b[?2004h", "\x1b[?2004l"
 
-// editor edits lines on a terminal, which is raw only while a line is being read,
-// so that Ctrl-C is a signal while an answer streams.
+// editor edits lines on a terminal. The terminal is raw only while a line is read, so that
+// Ctrl-C is a signal while an answer streams.
 type editor struct {
 	fd      int
 	in      *Stoppable
@@ -209,13 +209,13 @@ func (e *editor) Read(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("prepare terminal: %w", err)
 	}
 	if w, h, err := term.GetSize(e.fd); err == nil {
-		_ = e.term.SetSize(w, h) // a wrong width only wraps badly
+		_ = e.term.SetSize(w, h) // a wrong width only affects line breaks
 	}
 	fmt.Fprint(e.out, markPastes)
 	line, err := e.term.ReadLine()
 	fmt.Fprint(e.out, dontMarkPastes)
 	if err != nil {
-		fmt.Fprint(e.out, "\r\n") // what comes next starts a line
+		fmt.Fprint(e.out, "\r\n") // start a new line for the next output
 	}
 	line = strings.ReplaceAll(line, lineBreakSign, "\n")
 	if restored := term.Restore(e.fd, old); restored != nil {

@@ -18,14 +18,15 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// Model is the chat model that the configuration names.
+// Model is the configured chat model.
 type Model struct {
 	Config config.Upstream
 	Name   string
 	Client *openai.Client
 }
 
-// NewModel returns the configured model, or another one of the same endpoint.
+// NewModel returns the configured model, or the named model of the same endpoint if
+// model is not empty.
 func NewModel(c config.Upstream, model string) *Model {
 	o := openai.DefaultConfig(c.APIKey())
 	o.BaseURL = c.BaseURL
@@ -33,15 +34,16 @@ func NewModel(c config.Upstream, model string) *Model {
 	return &Model{Config: c, Name: cmp.Or(model, c.ChatModel()), Client: openai.NewClientWithConfig(o)}
 }
 
-// Stream asks the model through c, which is u's client or something in front of
-// it, and writes the answer to w as it comes. What came is returned with any
-// error, and the line that it ends on is closed.
+// Stream sends messages to the model through c, which is u's client or a wrapper of
+// it, and writes the answer to w as it arrives. With an error it returns the part that
+// arrived, and ends the line on w.
 func (u *Model) Stream(ctx context.Context, c goopenai.Client, messages []openai.ChatCompletionMessage, w io.Writer) (string, error) {
 	m, err := u.Exchange(ctx, c, messages, nil, w)
 	return m.Content, err
 }
 
-// explainEnd says why a stream ended; nil when the answer is whole.
+// explainEnd returns an error that says why a stream ended, or nil if the answer is
+// complete.
 func (u *Model) explainEnd(ctx context.Context, err error, answered int) error {
 	switch {
 	case answered > 0 && errors.Is(err, io.EOF):
@@ -55,7 +57,7 @@ func (u *Model) explainEnd(ctx context.Context, err error, answered int) error {
 	return u.Explain(ctx, "ask "+u.Config.BaseURL, err)
 }
 
-// Explain says what to try when something went wrong while doing this.
+// Explain adds a hint to an error that occurred while doing this.
 func (u *Model) Explain(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -93,9 +95,9 @@ func (u *Model) Explain(ctx context.Context, doing string, err error) error {
 	return e
 }
 
-// unreachable explains an error that is the network's.
+// unreachable explains a network error.
 func (u *Model) unreachable(doing string, err error) error {
-	e := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the endpoint runs, and check upstream.base_url."}
+	e := &ken.Error{Code: ken.CodeUnavailable, Try: "Check that the endpoint runs, and check upstream.base_url."}
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -109,8 +111,8 @@ func (u *Model) unreachable(doing string, err error) error {
 	return e
 }
 
-// Refusal takes an answer that is an error apart: its HTTP status, 0 inside a
-// stream, and what the endpoint said, in one line without the key.
+// Refusal splits an error response: its HTTP status, 0 for an error inside a stream,
+// and the endpoint's message in one line, without the API key.
 func (u *Model) Refusal(err error) (status int, said string) {
 	var api *openai.APIError
 	var req *openai.RequestError
@@ -129,12 +131,12 @@ func (u *Model) Refusal(err error) (status int, said string) {
 	return status, Truncate(Cell(said), 300)
 }
 
-// ErrNoTools says that the endpoint refuses a request because it offers tools.
+// ErrNoTools means that the endpoint rejects a request because it offers tools.
 var ErrNoTools = errors.New("the model takes no tools")
 
-// Exchange asks the model through cl, which is u's client or something in front of it,
-// and writes the words of the answer to w as they come. What came is returned with any
-// error, and the line that it ends on is closed. offered may be nil.
+// Exchange sends messages to the model through cl, which is u's client or a wrapper of
+// it, and writes the text of the answer to w as it arrives. With an error it returns
+// the part that arrived, and ends the line on w. offered may be nil.
 func (u *Model) Exchange(ctx context.Context, cl goopenai.Client, messages []openai.ChatCompletionMessage, offered []openai.Tool, w io.Writer) (openai.ChatCompletionMessage, error) {
 	m := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
 	s, err := cl.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: u.Name, Messages: messages, Tools: offered, Stream: true})
@@ -158,19 +160,19 @@ func (u *Model) Exchange(ctx context.Context, cl goopenai.Client, messages []ope
 			answer.WriteString(choice.Delta.Content)
 			fmt.Fprint(w, Printable(choice.Delta.Content))
 			for _, d := range choice.Delta.ToolCalls {
-				m.ToolCalls = gather(m.ToolCalls, d)
+				m.ToolCalls = addToolCallPart(m.ToolCalls, d)
 			}
 		}
 	}
 }
 
-// gather adds a piece of a tool call, as a stream brings them, to the calls so far.
-func gather(calls []openai.ToolCall, d openai.ToolCall) []openai.ToolCall {
+// addToolCallPart adds a streamed piece of a tool call to the calls so far.
+func addToolCallPart(calls []openai.ToolCall, d openai.ToolCall) []openai.ToolCall {
 	at := len(calls) - 1
 	switch {
 	case d.Index != nil && *d.Index >= 0 && *d.Index <= len(calls):
 		at = *d.Index
-	case d.ID != "" && (at < 0 || calls[at].ID != d.ID): // endpoints that don't count send calls whole
+	case d.ID != "" && (at < 0 || calls[at].ID != d.ID): // endpoints without an index send each call whole
 		at = len(calls)
 	}
 	at = max(at, 0)
@@ -186,8 +188,8 @@ func gather(calls []openai.ToolCall, d openai.ToolCall) []openai.ToolCall {
 	return calls
 }
 
-// refusesTools reports an endpoint's refusal that is about tools: of a model without
-// them, and of a server that was started without them.
+// refusesTools reports whether an endpoint rejected a request because of its tools:
+// the model has no support for them, or the server was started without it.
 func (u *Model) refusesTools(err error) bool {
 	status, said := u.Refusal(err)
 	switch status {
@@ -198,15 +200,15 @@ func (u *Model) refusesTools(err error) bool {
 	return false
 }
 
-// Answer asks the model for one whole answer, as much the same each time as the
-// endpoint can.
+// Answer asks the model for one complete answer, with settings that make it as
+// repeatable as the endpoint allows.
 func (u *Model) Answer(ctx context.Context, seed int, messages ...openai.ChatCompletionMessage) (string, error) {
 	r, err := u.Client.CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: u.Name, Messages: messages, Seed: &seed})
 	if err != nil {
 		return "", u.Explain(ctx, "ask "+u.Config.BaseURL, err)
 	}
 	if len(r.Choices) == 0 {
-		return "", nil // which nobody can use
+		return "", nil // the caller can't use an incomplete answer
 	}
 	return r.Choices[0].Message.Content, nil
 }

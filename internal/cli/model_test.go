@@ -131,7 +131,7 @@ func TestGather(t *testing.T) {
 	} {
 		var got []openai.ToolCall
 		for _, p := range pieces {
-			got = gather(got, p)
+			got = addToolCallPart(got, p)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

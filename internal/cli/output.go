@@ -37,8 +37,7 @@ func SourceScores(m map[string]ken.LegScore) string {
 // Tail returns the short form of an ID. It is the end, because IDs begin with the time.
 func Tail(id string) string { return id[max(0, len(id)-8):] }
 
-// ShortIDLength is how many characters of an ID tables show, where its beginning is
-// unique.
+// ShortIDLength is how many characters of an ID tables show where its beginning is unique.
 const ShortIDLength = 8
 
 // UniquePrefixes shortens each ID to a prefix that no other ID has.
@@ -91,9 +90,9 @@ func (a *App) Note(text string) {
 	}
 }
 
-// PrintTable prints rows. On a terminal it aligns them under their heads, makes them fit, colours
-// what has a meaning, and pages a long table. Otherwise it separates whole cells by tabs and
-// prints no heads.
+// PrintTable prints rows. On a terminal it aligns them under their heads, fits them to the width,
+// colours words such as statuses, and pages a long table. Otherwise it separates complete cells
+// by tabs and prints no heads.
 func (a *App) PrintTable(head []string, rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
@@ -115,7 +114,7 @@ func (a *App) PrintTable(head []string, rows [][]string) {
 			b.WriteString(line + "\n")
 		}
 	}
-	_ = a.Page(b.String()) // as any print
+	_ = a.Page(b.String()) // errors are ignored, as in any print
 }
 
 // TableWidth returns the width of the terminal, or 120 columns.
@@ -126,18 +125,18 @@ func (a *App) TableWidth() int {
 	return 120
 }
 
-// Align formats a table in lines of at most edge columns: the last column is cut first, then
-// the widest ones. Lines are longer only if there is no room for a few letters of each.
+// Align formats a table in lines of at most edge columns. It cuts the last column first, then the
+// widest ones. Lines exceed edge only if there is no room for a few letters of each column.
 func Align(head []string, rows [][]string, edge int) []string {
 	return align(head, rows, edge, func(_, cell string) string { return cell })
 }
 
-// Columns is Align for the output, in colours where it shows them.
+// Columns is Align for the output, with colours if the output shows them.
 func (a *App) Columns(head []string, rows [][]string) []string {
 	return align(head, rows, a.TableWidth(), a.Paint)
 }
 
-// align is Align with a function that colours a cell by the style of its word.
+// align is Align with a function that paints a cell in a style.
 func align(head []string, rows [][]string, edge int, paint func(style, cell string) string) []string {
 	const gap, least, narrow = 2, 20, 8
 	last := len(head) - 1
@@ -151,7 +150,7 @@ func align(head []string, rows [][]string, edge int, paint func(style, cell stri
 		left -= widths[i] + gap
 	}
 	for left < least && last > 1 {
-		// The first column is an id: a shorter one could not be typed again.
+		// The first column is an id and is not cut: a cut id could not be typed again.
 		widest := 1
 		for i := 2; i < last; i++ {
 			if widths[i] > widths[widest] {
@@ -251,7 +250,7 @@ const TimeFormat = "2006-01-02 15:04"
 // TaskState returns the status of a task, or "expired".
 func TaskState(t *task.Task) string {
 	if t.Expired {
-		return "expired" // whatever it was
+		return "expired" // whatever its status
 	}
 	return string(t.Status)
 }

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Progress shows how far long work is. On a terminal it rewrites one line and removes it at
-// the end. Elsewhere it prints a line when a stage starts and when it ends. A stage without
-// work is not shown. A Progress is safe for concurrent use.
+// Progress shows the progress of long work. On a terminal it rewrites one line and removes
+// it at the end. Elsewhere it prints a line when a stage starts and one when it ends. A
+// stage without work is not shown. A Progress is safe for concurrent use.
 type Progress struct {
 	w   io.Writer
 	tty bool
 	now func() time.Time
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	stages []*stage   // since the last call of Done, in the order of their start
-	last   *stage     // on the screen
+	last   *stage     // the one on the screen
 	drawn  time.Time
 }
 
 type stage struct {
 	name         string
 	count, total int
-	begun, ended bool // its line was printed
+	begun, ended bool // the line was printed
 }
 
 // Progress returns a Progress on standard error. With --quiet it shows nothing.
@@ -39,7 +39,7 @@ func (a *App) Progress() *Progress {
 // redrawEvery is the least time between two updates of the line on a terminal.
 const redrawEvery = 80 * time.Millisecond
 
-// Update sets how far a stage is. A total of 0 is unknown.
+// Update sets the progress of a stage. A total of 0 means unknown.
 func (p *Progress) Update(name string, done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

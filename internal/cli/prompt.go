@@ -39,10 +39,11 @@ func IsTerminal(stream any) bool {
 }
 
 // Confirm asks the user a question. Unless the answer is yes, it prints otherwise, which
-// says what did not happen, and returns ErrReported. Without a terminal it refuses.
+// says what was not done, and returns ErrReported. Without a terminal it returns an
+// error.
 func (a *App) Confirm(question, otherwise string) error {
 	if !IsTerminal(a.In) {
-		return UsageError(&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is nobody to ask",
+		return UsageError(&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is no terminal to ask on",
 			Try: "Look at the list above, then add --yes."})
 	}
 	fmt.Fprint(a.Err, question+" [y/N] ")

@@ -11,25 +11,25 @@ import (
 	"golang.org/x/term"
 )
 
-// The styles of words on a terminal. Style finds the one for a word.
+// Styles of words on a terminal. The function Style returns the style of a word.
 const (
 	Strong = "1"  // a heading
-	Dim    = "2"  // what no longer counts
-	Good   = "32" // what is proven or in order
-	Bad    = "31" // what is wrong
-	Warn   = "33" // what a person should look at
+	Dim    = "2"  // no longer valid
+	Good   = "32" // proven or in order
+	Bad    = "31" // wrong
+	Warn   = "33" // needs attention
 )
 
-// meanings are the styles of the words that tables show.
-var meanings = map[string]string{
+// wordStyles maps words that tables show to their styles.
+var wordStyles = map[string]string{
 	"verified": Good, "ok": Good, "done": Good, "succeeded": Good, "same": Good, "green": Good,
 	"warn": Warn, "warning": Warn, "hypothesis": Warn, "guessed": Warn, "paused": Warn, "blocked": Warn, "changed": Warn,
 	"disputed": Bad, "fail": Bad, "failed": Bad, "dead": Bad, "gone": Bad, "red": Bad,
 	"superseded": Dim, "expired": Dim, "archived": Dim, "cancelled": Dim, "abandoned": Dim,
 }
 
-// Style returns the style of a word such as a status, "" for none.
-func Style(word string) string { return meanings[strings.ToLower(strings.TrimSpace(word))] }
+// Style returns the style of a word such as a status, or "".
+func Style(word string) string { return wordStyles[strings.ToLower(strings.TrimSpace(word))] }
 
 // Paint returns text in a style if the output is a terminal that shows colours.
 func (a *App) Paint(style, text string) string { return paint(a.Out, style, text) }
@@ -41,14 +41,14 @@ func paint(stream any, style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// hasColour reports whether a stream is a terminal that colours may be sent to: see
+// hasColour reports whether a stream is a terminal that supports colours: see
 // https://no-color.org.
 func hasColour(stream any) bool {
 	return IsTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Page prints a text. What a terminal can't show at once goes through the pager that PAGER
-// names, else less; an empty PAGER means none.
+// Page prints a text. A text longer than the terminal goes through the pager that PAGER
+// names, or less; an empty PAGER means none.
 func (a *App) Page(text string) error {
 	if _, height, err := terminalSize(a.Out); err == nil && IsTerminal(a.In) && strings.Count(text, "\n") >= height {
 		if done, err := page(a.Out, a.Err, text); done {
@@ -67,7 +67,7 @@ func terminalSize(stream any) (width, height int, err error) {
 	return term.GetSize(int(f.Fd()))
 }
 
-// page runs the pager, and reports false if there is none.
+// page runs the pager, and returns false if there is none.
 func page(out, errs io.Writer, text string) (bool, error) {
 	pager, given := os.LookupEnv("PAGER")
 	if !given {
@@ -84,7 +84,7 @@ func page(out, errs io.Writer, text string) (bool, error) {
 	cmd := exec.Command(path, words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), out, errs
 	if os.Getenv("LESS") == "" {
-		cmd.Env = append(os.Environ(), "LESS=FRX") // short texts stay, colours show, the screen is kept
+		cmd.Env = append(os.Environ(), "LESS=FRX") // less exits if the text fits, shows colours and keeps the screen
 	}
 	if err := cmd.Start(); err != nil {
 		return false, nil
@@ -92,7 +92,7 @@ func page(out, errs io.Writer, text string) (bool, error) {
 	err = cmd.Wait()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) || err == nil {
-		return true, nil // a pager that was left early is no failure
+		return true, nil // leaving a pager early is no failure
 	}
 	return true, fmt.Errorf("show in %s: %w", words[0], err)
 }

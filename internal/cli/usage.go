@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// ExplainUsage makes every usage error of root's commands say what to do next: the name that
-// was probably meant, else how the command is used.
+// ExplainUsage adds a hint to every usage error of root's commands: the name that was probably
+// meant, or else the usage of the command.
 func ExplainUsage(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return explained(cmd, UsageError(err), nearestFlag(cmd, err))
+		return addHint(cmd, UsageError(err), nearestFlag(cmd, err))
 	})
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {
 		if check := c.Args; check != nil {
 			c.Args = func(cmd *cobra.Command, args []string) error {
 				if err := check(cmd, args); err != nil {
-					return explained(cmd, UsageError(err), nearestCommand(cmd, args))
+					return addHint(cmd, UsageError(err), nearestCommand(cmd, args))
 				}
 				return nil
 			}
 		}
 		if run := c.RunE; run != nil {
-			c.RunE = func(cmd *cobra.Command, args []string) error { return explained(cmd, run(cmd, args), "") }
+			c.RunE = func(cmd *cobra.Command, args []string) error { return addHint(cmd, run(cmd, args), "") }
 		}
 		for _, sub := range c.Commands() {
 			visit(sub)
@@ -39,31 +39,33 @@ func ExplainUsage(root *cobra.Command) {
 	visit(root)
 }
 
-// explained adds a hint to a usage error that has none.
-func explained(cmd *cobra.Command, err error, meant string) error {
+// addHint adds a hint to a usage error that has none.
+func addHint(cmd *cobra.Command, err error, meant string) error {
 	if u := (usage{}); !errors.As(err, &u) || ken.Hint(err) != "" {
 		return err
 	}
 	try := meant
 	if try == "" {
-		try = "Use it as " + strings.TrimSuffix(cmd.UseLine(), " [flags]") + ". " + cmd.CommandPath() + " --help says more."
+		try = "Use it as " + strings.TrimSuffix(cmd.UseLine(), " [flags]") + ". " + cmd.CommandPath() + " --help shows more."
 		if cmd.HasAvailableSubCommands() && !cmd.HasParent() {
 			try = cmd.CommandPath() + " help lists the commands."
 		}
 	}
-	return UsageError(&hinted{err, try})
+	return UsageError(&hintError{err, try})
 }
 
-// hinted is an error with the text of another one and a hint of its own.
-type hinted struct {
+// hintError is an error with the text of another error and its own hint.
+type hintError struct {
 	error
 	try string
 }
 
-// Unwrap implements the interface of errors.As, for ken.Hint and the code.
-func (h *hinted) Unwrap() error { return &ken.Error{Code: ken.CodeInvalid, Try: h.try, Err: h.error} }
+// Unwrap lets errors.As find the hint and the code.
+func (h *hintError) Unwrap() error {
+	return &ken.Error{Code: ken.CodeInvalid, Try: h.try, Err: h.error}
+}
 
-// nearestCommand returns a hint at the subcommand that was probably meant.
+// nearestCommand returns a hint that names the subcommand that was probably meant.
 func nearestCommand(cmd *cobra.Command, args []string) string {
 	if cmd.Name() == "help" {
 		cmd = cmd.Root()
@@ -83,7 +85,7 @@ func nearestCommand(cmd *cobra.Command, args []string) string {
 	return ""
 }
 
-// nearestFlag returns a hint at the flag that was probably meant.
+// nearestFlag returns a hint that names the flag that was probably meant.
 func nearestFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
@@ -101,8 +103,8 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// Nearest returns the name that a misspelled one probably stands for, "" for none: at most one
-// letter in three differs, or it is the beginning of one name alone.
+// Nearest returns the name that a misspelled one probably means, or "". The name differs in at
+// most one letter in three, or is the only one with this beginning.
 func Nearest(given string, names []string) (best string) {
 	const longest = 64
 	if len(given) > longest {

@@ -17,7 +17,7 @@ type Build struct {
 	Modified bool   `json:"modified,omitempty"` // the checkout had changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	Layout   int    `json:"layout"` // of the store's file that this program writes
+	Layout   int    `json:"layout"` // layout version of the store's file that this program writes
 }
 
 // ReadBuild reads the description from the program itself.

@@ -1,9 +1,9 @@
 // Package configfile changes single settings in the configuration files of other programs,
-// and takes the changes back. Every other byte stays: comments, unknown keys, order and
-// formatting. JSON may have comments and trailing commas. Of TOML and YAML it writes what
-// agents need: single values at the top, tables, and items of a list.
+// and undoes the changes. All other bytes stay: comments, unknown keys, order and formatting.
+// JSON may have comments and trailing commas. In TOML and YAML it supports what agents need:
+// single values at the top level, tables, and items of a list.
 //
-// A file that can't be parsed is refused with the line of the fault.
+// A file that can't be parsed is rejected with the line of the error.
 package configfile
 
 import (
@@ -16,28 +16,28 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Setting is one value to be in a file.
+// Setting is a value to set in a file.
 type Setting struct {
-	Path  []string        // the keys from the top
-	Value json.RawMessage // in the order in which it is to be written
-	// Item makes Value an item of the list at Path.
+	Path  []string        // the keys from the top level
+	Value json.RawMessage // its members are written in this order
+	// Item says that Value becomes an item of the list at Path.
 	Item bool
-	// Mark is for items that are commands or groups of them: the words behind the program in
-	// the command line. A command of the same program with these words is replaced.
+	// Mark identifies items that are commands or groups of them: the words after the program
+	// in the command line. A command of the same program with these words is replaced.
 	Mark string
 }
 
-// Undo is what Unset needs to take a setting back.
+// Undo is what Unset needs to undo a setting.
 type Undo struct {
 	Path  []string        `json:"path"`
 	Value json.RawMessage `json:"value"` // as it was written
 	Item  bool            `json:"item,omitempty"`
 	Mark  string          `json:"mark,omitempty"`
-	Was   string          `json:"was,omitempty"`  // the text of the value before; "" for none
-	Made  int             `json:"made,omitempty"` // how many of the containers above it were made, from the innermost
+	Was   string          `json:"was,omitempty"`  // the earlier value's text; "" if there was none
+	Made  int             `json:"made,omitempty"` // how many of the containers above it were created, from the innermost
 }
 
-// format is how one kind of file is changed. name is for errors.
+// format edits one file format. name is the file's name, for errors.
 type format interface {
 	set(name string, text []byte, s Setting) ([]byte, Undo, error)
 	unset(name string, text []byte, u Undo) ([]byte, error)
@@ -53,9 +53,9 @@ func formatOf(name string) format {
 	return jsonFormat{}
 }
 
-// Set returns the text of the file with the settings in it, and what takes them back. A
-// setting that is there already changes nothing and has no undo. Errors: ken.ErrInvalid for a
-// file that can't be parsed, or has something else where a container must be.
+// Set returns the text of the file with the settings, and how to undo them. A setting that is
+// there already changes nothing and has no Undo. Errors: ken.ErrInvalid for a file that can't
+// be parsed, or that has another kind of value where a container is needed.
 func Set(name string, text []byte, settings []Setting) (out []byte, undo []Undo, err error) {
 	f, out := formatOf(name), text
 	for _, s := range settings {
@@ -70,8 +70,8 @@ func Set(name string, text []byte, settings []Setting) (out []byte, undo []Undo,
 	return out, undo, nil
 }
 
-// Unset takes settings back, the last one first. A setting that somebody has changed or
-// removed meanwhile stays as it is. Errors: ken.ErrInvalid for a file that can't be parsed.
+// Unset undoes settings, the last one first. A setting that was changed or removed meanwhile
+// is left alone. Errors: ken.ErrInvalid for a file that can't be parsed.
 func Unset(name string, text []byte, undo []Undo) (out []byte, err error) {
 	f, out := formatOf(name), text
 	for i := len(undo) - 1; i >= 0; i-- {
@@ -82,7 +82,7 @@ func Unset(name string, text []byte, undo []Undo) (out []byte, err error) {
 	return out, nil
 }
 
-// broken is the error for a file that can't be parsed.
+// broken returns the error for a file that can't be parsed.
 func broken(name string, line int, err error) error {
 	where := name
 	if line > 0 {
@@ -91,7 +91,8 @@ func broken(name string, line int, err error) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: where, Msg: "can't be read: " + err.Error(), Try: "Correct the file, and try again. It was not changed."}
 }
 
-// unfit is the error for a file in which a container is something else.
+// unfit returns the error for a file that has another kind of value where a container is
+// needed.
 func unfit(name string, line int, path []string, what string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("%s:%d", name, line), Msg: strings.Join(path, ".") + " is " + what,
 		Try: "Correct it, and try again. The file was not changed."}
@@ -100,7 +101,7 @@ func unfit(name string, line int, path []string, what string) error {
 // lineOf returns the number of the line at an offset.
 func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:min(at, len(text))], []byte{'\n'}) }
 
-// newline returns the line end of a text.
+// newline returns the line ending that a text uses.
 func newline(text []byte) string {
 	if bytes.Contains(text, []byte("\r\n")) {
 		return "\r\n"
@@ -108,7 +109,7 @@ func newline(text []byte) string {
 	return "\n"
 }
 
-// splice replaces the bytes from a to b.
+// splice replaces the bytes from a to b. It does not change text.
 func splice(text []byte, a, b int, with string) []byte {
 	out := make([]byte, 0, len(text)+len(with))
 	out = append(out, text[:a]...)

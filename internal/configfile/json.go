@@ -12,26 +12,26 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// jsonFormat is JSON, with comments and trailing commas where the file has them.
+// jsonFormat edits JSON, with or without comments and trailing commas.
 type jsonFormat struct{}
 
 // container is an object or a list in a text.
 type container struct {
-	start, end int       // with its brackets
-	list       bool      // else an object
-	elements   []element // in order
+	start, end int       // byte offsets, including the brackets
+	list       bool      // a list; otherwise an object
+	elements   []element // in the order of the text
 }
 
 // element is a member of an object or an item of a list.
 type element struct {
-	start, end int // a member's begins with its name
+	start, end int // byte offsets; a member begins with its name
 	name       string
 	value      *hujson.Value
 }
 
 var faultAt = lazyregexp.New(`line (\d+)`)
 
-// parseJSON parses a file. One without anything but white space is an empty object.
+// parseJSON parses a file. An empty file counts as an empty object.
 func parseJSON(name string, text []byte) (*hujson.Value, error) {
 	v, err := hujson.Parse(text)
 	if err != nil {
@@ -49,7 +49,7 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
-// open returns the container that a value is; false for something else, and for none.
+// open returns the container at a value; false if the value is nil or no container.
 func open(v *hujson.Value) (c container, ok bool) {
 	if v == nil {
 		return c, false
@@ -74,7 +74,8 @@ func open(v *hujson.Value) (c container, ok bool) {
 	return c, true
 }
 
-// find returns the index of a member, or -1. Of two members with one name the last counts.
+// find returns the index of a member, or -1. Of two members with the same name it returns the
+// last.
 func (c *container) find(name string) int {
 	for i := len(c.elements) - 1; i >= 0; i-- {
 		if !c.list && c.elements[i].name == name {
@@ -84,8 +85,8 @@ func (c *container) find(name string) int {
 	return -1
 }
 
-// walk goes down a path as far as it exists. at are the containers on the way, the
-// outermost first; value is what the whole path leads to, nil if it ends before.
+// walk follows a path as far as it exists. at holds the containers on the way, outermost
+// first; value is the value at the end of the path, or nil if the path does not exist.
 func walk(name string, text []byte, root *hujson.Value, path []string) (at []container, value *hujson.Value, err error) {
 	value = root
 	for i, key := range path {
@@ -103,12 +104,12 @@ func walk(name string, text []byte, root *hujson.Value, path []string) (at []con
 	return at, value, nil
 }
 
-// hooksKey is the member of an item that lists commands, where the item is a group of them.
+// hooksKey is the member that lists the commands of an item that is a group of commands.
 const hooksKey = "hooks"
 
-// findItem returns where the item of a setting is in a list, or -1: the list and its index. Of
-// a group in which others have commands, too, it is the command in the group's list. same
-// reports that it is as it would be written now.
+// findItem returns the container and the index of a setting's item, or -1 if the list does not
+// have it. If the item is in a group with other commands, it returns the group's list. same
+// reports that the item is exactly as it would be written now.
 func findItem(text []byte, list *container, value json.RawMessage, mark string) (in container, i int, same bool) {
 	for i, e := range list.elements {
 		if sameJSON(text[e.start:e.end], value) {
@@ -145,7 +146,7 @@ func findItem(text []byte, list *container, value json.RawMessage, mark string) 
 	return *list, -1, false
 }
 
-// memberOf returns a member of an object; nil for none.
+// memberOf returns a member of an object, or nil.
 func memberOf(v *hujson.Value, name string) *hujson.Value {
 	if c, ok := open(v); ok && !c.list {
 		if n := c.find(name); n >= 0 {
@@ -155,8 +156,8 @@ func memberOf(v *hujson.Value, name string) *hujson.Value {
 	return nil
 }
 
-// programOf returns the name of the program that the command of an item runs with the words of
-// a mark, without its folder and .exe; "" for an item that does anything else.
+// programOf returns the program that an item runs with the words of a mark, without folder and
+// .exe. It returns "" for any other item.
 func programOf(item *hujson.Value, mark string) string {
 	v := memberOf(item, "command")
 	if v == nil {
@@ -228,7 +229,7 @@ func (jsonFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 	}
 	at, value, err := walk(name, text, root, u.Path)
 	if err != nil || value == nil {
-		return text, nil //nolint:nilerr // somebody made something else of it: there is nothing to take back
+		return text, nil //nolint:nilerr // changed by somebody else: nothing to undo
 	}
 	style := styleOf(text, root)
 	if u.Item {
@@ -253,8 +254,8 @@ func (jsonFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 	return removeEmpty(name, text, u.Path[:len(u.Path)-1], u.Made)
 }
 
-// removeEmpty removes the containers on a path that were made for a setting, from the
-// innermost, as long as they are empty.
+// removeEmpty removes the containers on a path that were created for a setting, from the
+// innermost, while they are empty.
 func removeEmpty(name string, text []byte, path []string, made int) ([]byte, error) {
 	for ; made > 0 && len(path) > 0; made, path = made-1, path[:len(path)-1] {
 		root, err := parseJSON(name, text)
@@ -274,7 +275,8 @@ func removeEmpty(name string, text []byte, path []string, made int) ([]byte, err
 	return text, nil
 }
 
-// sameJSON reports whether two texts are the same value, whatever their comments and order.
+// sameJSON reports whether two texts are the same value, ignoring comments and the order of
+// members.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	a, errA := hujson.Standardize(bytes.Clone(a))
@@ -282,10 +284,10 @@ func sameJSON(a, b []byte) bool {
 	return errA == nil && errB == nil && json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// style is how a text is laid out.
+// style describes how a text is laid out.
 type style struct {
 	text []byte
-	unit string // of indentation
+	unit string // one level of indentation
 	nl   string
 }
 
@@ -299,10 +301,10 @@ func styleOf(text []byte, root *hujson.Value) style {
 	return s
 }
 
-// lineStart returns where the line at an offset begins.
+// lineStart returns the offset at which the line of an offset begins.
 func (s style) lineStart(at int) int { return bytes.LastIndexByte(s.text[:at], '\n') + 1 }
 
-// startsLine reports whether there is only white space before an offset in its line.
+// startsLine reports whether only white space precedes an offset in its line.
 func (s style) startsLine(at int) bool {
 	return len(bytes.TrimSpace(s.text[s.lineStart(at):at])) == 0
 }
@@ -313,19 +315,19 @@ func (s style) indentAt(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// render lays a value out for a place whose line has an indentation.
+// render formats a value for a line with this indentation.
 func (s style) render(value []byte, indent string, oneLine bool) string {
 	var b bytes.Buffer
 	if oneLine {
-		_ = json.Compact(&b, value) // the value is this program's own
+		_ = json.Compact(&b, value) // can't fail: the value is valid
 		return b.String()
 	}
 	_ = json.Indent(&b, value, indent, s.unit)
 	return strings.ReplaceAll(b.String(), "\n", s.nl)
 }
 
-// make adds a setting whose path ends in the last of the containers, and what is missing of
-// the path.
+// make adds a setting at the end of the last container in at, and creates the rest of its
+// path.
 func (s style) make(text []byte, at []container, set Setting, u *Undo) []byte {
 	value := set.Value
 	if set.Item {
@@ -333,7 +335,7 @@ func (s style) make(text []byte, at []container, set Setting, u *Undo) []byte {
 		u.Made++
 	}
 	for i := len(set.Path) - 1; i >= len(at); i-- {
-		key, _ := json.Marshal(set.Path[i]) // a string always can be
+		key, _ := json.Marshal(set.Path[i]) // can't fail for a string
 		value = append(append(append(append(json.RawMessage{'{'}, key...), ':'), value...), '}')
 		u.Made++
 	}
@@ -341,7 +343,7 @@ func (s style) make(text []byte, at []container, set Setting, u *Undo) []byte {
 	return s.insert(at[len(at)-1], string(key), value)
 }
 
-// insert adds an element at the end of a container. key is a member's name in quotes.
+// insert adds an element at the end of a container. key is a member's quoted name, or empty.
 func (s style) insert(c container, key string, value []byte) []byte {
 	oneLine := len(c.elements) > 0 && !bytes.ContainsRune(s.text[c.start:c.end], '\n')
 	indent := s.indentAt(c.start) + s.unit
@@ -362,7 +364,7 @@ func (s style) insert(c container, key string, value []byte) []byte {
 		return splice(s.text, last, last, ", "+element)
 	}
 	comma := s.comma(last, c.end)
-	if comma >= 0 { // a trailing one: the new element has it, too
+	if comma >= 0 { // a trailing comma: the new element gets one too
 		at := s.lineEnd(comma+1, c.end)
 		return splice(s.text, at, at, s.nl+indent+element+",")
 	}
@@ -371,7 +373,7 @@ func (s style) insert(c container, key string, value []byte) []byte {
 	return splice(out, last, last, ",")
 }
 
-// comma returns the offset of the comma behind an element, or -1. Comments are passed over.
+// comma returns the offset of the comma after an element, or -1. It skips comments.
 func (s style) comma(from, to int) int {
 	for i := from; i < to; i++ {
 		switch {
@@ -388,8 +390,8 @@ func (s style) comma(from, to int) int {
 	return -1
 }
 
-// lineEnd returns the end of the line behind an element, with a comment in it; from itself
-// where something else follows in the line.
+// lineEnd returns the end of the line after an element, including a comment, or from if
+// anything else follows in the line.
 func (s style) lineEnd(from, to int) int {
 	end := bytes.IndexByte(s.text[from:to], '\n')
 	if end < 0 {
@@ -403,21 +405,21 @@ func (s style) lineEnd(from, to int) int {
 	return from + len(bytes.TrimRight(s.text[from:from+end], "\r"))
 }
 
-// remove takes an element out of a container, with its comma and its line.
+// remove removes an element from a container, with its comma and its line.
 func (s style) remove(c container, i int) []byte {
 	e := c.elements[i]
 	from := e.start
 	if s.startsLine(from) {
 		from = s.lineStart(from)
 		if from > 0 {
-			from-- // the line end before it
+			from-- // the line ending before it
 			if from > 0 && s.text[from-1] == '\r' {
 				from--
 			}
 		}
 	}
 	comma := s.comma(e.end, c.end)
-	if comma >= 0 { // the one behind goes with it
+	if comma >= 0 { // the comma after the element is removed with it
 		to := comma + 1
 		if from == e.start {
 			for to < c.end && s.text[to] == ' ' {
@@ -433,7 +435,7 @@ func (s style) remove(c container, i int) []byte {
 		return splice(s.text, from, e.end, "")
 	}
 	before := s.comma(c.elements[i-1].end, e.start)
-	if from == e.start && len(bytes.TrimSpace(s.text[before+1:from])) == 0 { // in the line of the one before
+	if from == e.start && len(bytes.TrimSpace(s.text[before+1:from])) == 0 { // in the same line as the previous element
 		return splice(s.text, before, e.end, "")
 	}
 	out := splice(s.text, from, e.end, "")

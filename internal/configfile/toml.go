@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// tomlFormat is TOML: a value at the top, or a table of plain values. The file is changed as
-// text, and then parsed to see that nothing else has changed.
+// tomlFormat edits TOML: a value at the top level, or a table of plain values. It edits the
+// file as text, then parses the result to check that nothing else has changed.
 type tomlFormat struct{}
 
 func parseTOML(name string, text []byte) (map[string]any, error) {
@@ -33,7 +33,7 @@ func parseTOML(name string, text []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// lookup returns the value at a path; nil for none.
+// lookup returns the value at a path, or nil.
 func lookup(doc map[string]any, path []string) any {
 	var v any = doc
 	for _, key := range path {
@@ -46,7 +46,8 @@ func lookup(doc map[string]any, path []string) any {
 	return v
 }
 
-// put sets the value at a path, or deletes it for nil, with the tables that are empty then.
+// put sets the value at a path, or deletes it if value is nil, with the tables that become
+// empty.
 func put(doc map[string]any, path []string, value any) {
 	if len(path) == 1 {
 		if value == nil {
@@ -83,7 +84,7 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 	var out []byte
 	if _, table := value.(map[string]any); table {
 		if have != nil {
-			return nil, u, &ken.Error{Code: ken.CodeExists, Field: name, Msg: "[" + strings.Join(s.Path, ".") + "] is there already, with other values",
+			return nil, u, &ken.Error{Code: ken.CodeExists, Field: name, Msg: "[" + strings.Join(s.Path, ".") + "] exists already, with other values",
 				Try: "Remove that table, and try again."}
 		}
 		if line := inlineTable(text, s.Path[0]); line > 0 {
@@ -97,7 +98,7 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 	return out, u, f.check(name, doc, out, s.Path, value)
 }
 
-// check reports an error unless the new text is the old document with one value changed.
+// check returns an error unless the new text is the old document with one value changed.
 func (tomlFormat) check(name string, doc map[string]any, out []byte, path []string, value any) error {
 	put(doc, path, value)
 	got, err := parseTOML(name, out)
@@ -110,7 +111,7 @@ func (tomlFormat) check(name string, doc map[string]any, out []byte, path []stri
 
 var tableHead = lazyregexp.New(`(?m)^[ \t]*\[`)
 
-// top returns the length of what is before the first table.
+// top returns the length of the text before the first table.
 func top(text []byte) int {
 	if at := tableHead.FindStringIndex(string(text)); at != nil {
 		return at[0]
@@ -118,14 +119,14 @@ func top(text []byte) int {
 	return len(text)
 }
 
-// inlineTable returns the number of the line in which a key at the top has an inline table; 0
-// for none. TOML forbids to add to one, and the parser here allows it.
+// inlineTable returns the line number of a top-level key that has an inline table, or 0. TOML
+// forbids adding to an inline table, but this parser accepts it.
 func inlineTable(text []byte, key string) int {
 	at := 0
 	for line := range bytes.Lines(text) {
 		k, v, _ := bytes.Cut(line, []byte{'='})
 		if string(bytes.Trim(bytes.TrimSpace(k), `"'`)) == key && bytes.HasPrefix(bytes.TrimSpace(v), []byte{'{'}) {
-			const probe = "ken-probe" // it shows which table the line belongs to
+			const probe = "ken-probe" // a key that shows which table the line belongs to
 			before, err := parseTOML("", append(bytes.Clone(text[:at]), probe+" = true"...))
 			if err == nil && before[probe] != nil {
 				return lineOf(text, at)
@@ -136,7 +137,7 @@ func inlineTable(text []byte, key string) int {
 	return 0
 }
 
-// setTop sets a value at the top of the file: in place, else behind the last one there.
+// setTop sets a top-level value: in place, or after the last top-level value.
 func (tomlFormat) setTop(text []byte, key, value string) (out []byte, was string) {
 	end, nl := top(text), newline(text)
 	last, at := 0, 0
@@ -174,7 +175,7 @@ func appendTable(text []byte, path []string, value json.RawMessage) []byte {
 	return []byte(b.String())
 }
 
-// table writes a table whose values are plain.
+// table writes a table of plain values.
 func table(path []string, value json.RawMessage, nl string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s]%s", strings.Join(path, "."), nl)
@@ -184,7 +185,7 @@ func table(path []string, value json.RawMessage, nl string) string {
 	return b.String()
 }
 
-// literal writes a JSON string, number, boolean or list of them in TOML.
+// literal converts a JSON string, number, boolean or list of them to TOML.
 func literal(value json.RawMessage) string {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) == nil {
@@ -204,7 +205,7 @@ func literal(value json.RawMessage) string {
 	return string(value)
 }
 
-// member is one of an object, in the order in which it stands.
+// member is a member of an object, in the order of the text.
 type member struct {
 	key   string
 	value json.RawMessage
@@ -239,7 +240,7 @@ func (f tomlFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 		return nil, err
 	}
 	if !reflect.DeepEqual(lookup(doc, u.Path), value) {
-		return text, nil // somebody has changed it since
+		return text, nil // changed meanwhile
 	}
 	nl := newline(text)
 	var out []byte

@@ -14,13 +14,13 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 )
 
-// yamlFormat is YAML: an item of a list at the top. The file is changed as text, and then
-// parsed to see that nothing else has changed.
+// yamlFormat edits YAML: an item of a top-level list. It edits the file as text, then parses
+// the result to check that nothing else has changed.
 type yamlFormat struct{}
 
 func parseYAML(name string, text []byte) (map[string]any, error) {
 	var out map[string]any
-	err := caught.Run(func() error { return yaml.Unmarshal(text, &out) }) // it panics on some texts
+	err := caught.Run(func() error { return yaml.Unmarshal(text, &out) }) // the parser panics on some texts
 	if err != nil {
 		line := 0
 		var at yaml.Error
@@ -45,7 +45,7 @@ func (f yamlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 		return nil, u, err
 	}
 	var item any
-	if err := yaml.Unmarshal(s.Value, &item); err != nil { // as the file will be read
+	if err := yaml.Unmarshal(s.Value, &item); err != nil { // parsed as the file will be
 		return nil, u, err
 	}
 	list, _ := doc[s.Path[0]].([]any)
@@ -83,8 +83,8 @@ func (yamlFormat) check(name string, want map[string]any, out []byte, key string
 	return nil
 }
 
-// listEnd returns where a list at the top ends, as an offset behind its last line, and how its
-// items are indented. ok is false if there is no such list with items on lines of their own.
+// listEnd returns the offset after the last line of a top-level list, and the indentation of
+// its items. ok is false if there is no such list with items on lines of their own.
 func listEnd(text []byte, key string) (at int, indent string, ok bool) {
 	pos, inside := 0, false
 	for line := range bytes.Lines(text) {
@@ -144,7 +144,7 @@ func (f yamlFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 	own := itemLines(u.Value, indent, nl)
 	at := bytes.Index(text, []byte(own))
 	if len(left) == len(list) || !ok || at < 0 {
-		return text, nil // somebody has changed it since
+		return text, nil // changed meanwhile
 	}
 	if len(left) > 0 {
 		doc[key] = left

@@ -22,31 +22,31 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// LoginPath is where a visit begins with a key.
+// LoginPath is the page on which a visitor logs in with a key.
 const LoginPath = Prefix + "login"
 
 const (
 	sessionCookie    = "ken_visit"
-	sessionIdleLimit = 12 * time.Hour // since the last page
-	maxLogins        = 1000           // at once; the oldest end
+	sessionIdleLimit = 12 * time.Hour // since the last request
+	maxLogins        = 1000           // at once; the oldest is ended first
 )
 
-// loginSessions holds the logged-in visitors in memory; they end with the process. The zero
-// value is ready once its clock is set.
+// loginSessions holds the logged-in visitors in memory, until the process ends. Its zero
+// value with a clock is ready to use.
 type loginSessions struct {
 	now func() time.Time
 	mu  sync.Mutex
-	by  map[[sha256.Size]byte]*loginSession // by the hash of the cookie's value
+	by  map[[sha256.Size]byte]*loginSession // keyed by the hash of the cookie's value
 }
 
 // loginSession is one logged-in visitor.
 type loginSession struct {
 	key   access.Hash
-	token [32]byte // of the forms
+	token [32]byte // required in the session's forms
 	seen  time.Time
 }
 
-// begin returns the value of a new visit's cookie.
+// begin starts a login session and returns the value of its cookie.
 func (s *loginSessions) begin(with access.Hash) string {
 	id := randomToken()
 	s.mu.Lock()
@@ -71,7 +71,8 @@ func (s *loginSessions) begin(with access.Hash) string {
 	return hex.EncodeToString(id[:])
 }
 
-// find returns whose visit a request belongs to, as long as bearer knows their key.
+// find returns the login session of a request and its principal, as long as bearer accepts
+// the session's key.
 func (s *loginSessions) find(r *http.Request, bearer func(access.Hash) (access.Principal, bool)) (in loginSession, who access.Principal, ok bool) {
 	key, ok := sessionKey(r)
 	if !ok {
@@ -93,7 +94,7 @@ func (s *loginSessions) find(r *http.Request, bearer func(access.Hash) (access.P
 	return *v, who, true
 }
 
-// end forgets the visit that a request belongs to.
+// end removes the login session of a request.
 func (s *loginSessions) end(r *http.Request) {
 	if key, ok := sessionKey(r); ok {
 		s.mu.Lock()
@@ -111,8 +112,8 @@ func sessionKey(r *http.Request) (key [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(id), err == nil && len(id) == sha256.Size
 }
 
-// cookie is what a browser keeps. Lax: a link in a message leads to the page, and no
-// form of another site is sent with it.
+// cookie returns a cookie of the console. It is SameSite=Lax, so a link from elsewhere
+// works, but a form of another site is sent without it.
 func (v *visit) cookie(name, value string, lasts time.Duration) {
 	c := &http.Cookie{Name: name, Value: value, Path: Prefix, HttpOnly: true, Secure: v.con.opts.Secure, SameSite: http.SameSiteLaxMode,
 		MaxAge: int(lasts.Seconds())}
@@ -124,14 +125,15 @@ func (v *visit) cookie(name, value string, lasts time.Duration) {
 
 type loginPage struct {
 	Next    string
-	Unknown bool // the key is nobody's
+	Unknown bool // no such key exists
 }
 
 func loginForm(v *visit) error {
 	if v.principal.Owner != "" {
 		return v.redirect(v.loginNext())
 	}
-	// A program prints such a link with the key of the Ken that it has started. The key ends with that.
+	// ken prints a link with the local key of the server that it started. The key is valid
+	// until that server ends.
 	if key := v.param("key"); v.con.isLocal(access.HashKey(key)) && v.logIn(key) {
 		return v.redirect(v.loginNext())
 	}
@@ -145,7 +147,7 @@ func login(v *visit) error {
 	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext(), Unknown: true}})
 }
 
-// logIn begins a visit with a key, and reports whether somebody has it.
+// logIn starts a login session with a key. It returns false if the key is unknown.
 func (v *visit) logIn(key string) bool {
 	hash := access.HashKey(strings.TrimSpace(key))
 	who, ok := v.con.bearer(hash)
@@ -157,7 +159,7 @@ func (v *visit) logIn(key string) bool {
 	return true
 }
 
-// bearer returns whose key has a hash.
+// bearer returns the principal of the key with this hash.
 func (c *Console) bearer(h access.Hash) (access.Principal, bool) {
 	if c.isLocal(h) {
 		return access.Principal{Name: access.Local, Owner: c.layer.Config().Knowledge.Owner, Rights: access.Rights()}, true
@@ -168,7 +170,7 @@ func (c *Console) bearer(h access.Hash) (access.Principal, bool) {
 	return access.Principal{}, false
 }
 
-// isLocal reports whether it is the hash of Options.LocalKey.
+// isLocal reports whether h is the hash of Options.LocalKey.
 func (c *Console) isLocal(h access.Hash) bool {
 	return c.opts.LocalKey != "" && h == access.HashKey(c.opts.LocalKey)
 }
@@ -182,8 +184,8 @@ func logout(v *visit) error {
 	return v.redirect(LoginPath)
 }
 
-// loginNext is the page that somebody wanted to see before logging in: one of the
-// console's own, whatever the request says.
+// loginNext returns the page to show after the login. It is always a page of the console,
+// whatever the request contains.
 func (v *visit) loginNext() string {
 	return ownPath(v.r.FormValue("next"))
 }
@@ -201,7 +203,7 @@ func ownPath(s string) string {
 	return own
 }
 
-// errLogin sends somebody without a visit to the login page.
+// errLogin makes a visitor without a session go to the login page.
 var errLogin = &ken.Error{Code: ken.CodeRefused, Msg: "nobody is logged in", Try: "Log in with a key of the gateway."}
 
 const (
@@ -212,7 +214,7 @@ const (
 
 var themes = []string{"light", "dark"}
 
-// theme returns the colour scheme that the visitor chose; "" follows the browser.
+// theme returns the colour scheme that the visitor chose; "" uses the browser's.
 func theme(r *http.Request) string {
 	if c, err := r.Cookie(themeCookie); err == nil && slices.Contains(themes, c.Value) {
 		return c.Value
@@ -229,8 +231,8 @@ func setTheme(v *visit) error {
 	return v.redirect(ownPath(v.param("back")))
 }
 
-// ownerFromCookie is whose knowledge a visitor looks at where there are no keys, and so
-// everybody may: who was chosen, or who the gateway says.
+// ownerFromCookie returns the owner whose knowledge a visitor sees when no key determines
+// it: the one that the visitor chose, or else the gateway's.
 func (c *Console) ownerFromCookie(r *http.Request, otherwise string) string {
 	if k, err := r.Cookie(ownerCookie); err == nil && slices.Contains(c.knownOwners(), k.Value) {
 		return k.Value
@@ -238,8 +240,8 @@ func (c *Console) ownerFromCookie(r *http.Request, otherwise string) string {
 	return otherwise
 }
 
-// selectableOwners are the owners that a visitor can choose among; nil where a key decides,
-// and where there is only one.
+// selectableOwners returns the owners that a visitor can choose from. It is nil if a key
+// determines the owner, and if there is only one.
 func (c *Console) selectableOwners(v *visit) []string {
 	if !v.anyOwner {
 		return nil
@@ -250,19 +252,19 @@ func (c *Console) selectableOwners(v *visit) []string {
 	return nil
 }
 
-// knownOwners are those who have a store in this project, and the configured one.
+// knownOwners returns the owners that have a store in this project, and the configured one.
 func (c *Console) knownOwners() []string {
 	cfg := c.layer.Config()
 	out := []string{cfg.Knowledge.Owner}
 	state := cfg.State(c.layer.Root())
 	entries, err := os.ReadDir(state)
-	if err != nil { // there is nothing yet
+	if err != nil { // the folder does not exist yet
 		return out
 	}
 	for _, e := range entries {
 		owner, err := url.PathUnescape(e.Name())
 		if err != nil || owner == out[0] || bolt.FolderName(owner) != e.Name() {
-			continue // no owner's folder
+			continue // not an owner's folder
 		}
 		if _, err := os.Stat(filepath.Join(state, e.Name(), "ken.db")); err == nil {
 			out = append(out, owner)
@@ -274,34 +276,34 @@ func (c *Console) knownOwners() []string {
 func setOwner(v *visit) error {
 	choice := v.param("owner")
 	if !v.anyOwner || !slices.Contains(v.con.knownOwners(), choice) {
-		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "there is no owner of that name to choose", Try: "Choose one of the list, or log in with their key."}
 	}
 	v.cookie(ownerCookie, choice, choiceCookieAge)
 	return v.redirect(Prefix)
 }
 
-// keysBody holds the data of the page: the usage of the keys, and the keys themselves for a
-// person who may create them.
+// keysBody holds the data of the keys page: the usage of the keys, and the keys themselves
+// for a visitor who may create them.
 type keysBody struct {
 	Now      time.Time
 	Days     []choice
 	Tables   []usageTable
 	Warnings []string
-	Own      *ownKey // the visitor's; nil where there are no keys
+	Own      *ownKey // the visitor's key; nil without keys
 
 	Manage  bool
 	Members []memberRow
-	First   bool // there is none yet, so that the first one closes the gateway
+	First   bool // there is no key yet, so the first one closes the gateway to requests without a key
 	Keys    []keyRow
 	Rights  []rightChoice
-	Made    *madeKey // just now
+	Made    *madeKey // the key just created; nil otherwise
 }
 
-// usageTable is usage summed up by one thing.
+// usageTable is usage summed by one field.
 type usageTable struct {
 	Title, By string
 	Rows      []usageRow
-	More      int // rows that are not shown
+	More      int // rows left out
 }
 
 type usageRow struct {
@@ -310,13 +312,13 @@ type usageRow struct {
 	Cost                                       string
 }
 
-// keyRow is a key as a line of the list.
+// keyRow is a key in the list.
 type keyRow struct {
 	operator.Key
 	Owner, Rights, Models, Limits string
 	State, Tone                   string
 	Budgets                       []budgetView
-	Configured                    bool // it stands in the configuration
+	Configured                    bool // defined in the configuration
 	Open                          bool // it can be revoked
 }
 
@@ -325,15 +327,15 @@ type rightChoice struct {
 	On    bool
 }
 
-// madeKey is a key that is shown this once.
+// madeKey is a new key, which is shown only once.
 type madeKey struct{ Name, Secret string }
 
 const (
 	usageDays = 30
-	maxUsed   = 50 // rows of a table
+	maxUsed   = 50 // rows of a usage table
 )
 
-const stateValid = "valid" // of a key
+const stateValid = "valid" // a key's state
 
 func keysPage(v *visit) error { return v.keys(nil) }
 
@@ -360,13 +362,14 @@ func (v *visit) keys(made *madeKey) error {
 	return v.page("keys", page{Title: "Members, keys and usage", Section: secHealth, Tab: "Keys", Body: b})
 }
 
-// canManageKeys reports whether the visitor may hand out keys: an operator of the configured
-// owner without limits. Another owner's could open that owner's knowledge.
+// canManageKeys reports whether the visitor may create keys: an operator of the configured
+// owner, with a key that has no limits. Operators of other owners may not, because a new key
+// could give access to any owner.
 func (v *visit) canManageKeys() bool {
 	return v.con.opts.Keys != nil && v.canOperate() && v.owner() == v.con.layer.Config().Knowledge.Owner && !v.principal.Limited()
 }
 
-// fillUsage sums up the usage that the visitor may see, and returns it.
+// fillUsage sums the usage that the visitor may see, and returns its rows.
 func (v *visit) fillUsage(b *keysBody, days int) ([]usage.Row, error) {
 	if v.con.opts.Usage == nil {
 		return nil, nil
@@ -406,7 +409,7 @@ func sumUsage(title, by string, rows []usage.Row, of func(*usage.Row) string) us
 		}
 		s.Add(r)
 	}
-	if by != "Day" { // days are in order
+	if by != "Day" { // days are in order already
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Input+sums[b].Output, sums[a].Input+sums[a].Output) })
 	}
 	t := usageTable{Title: title, By: by, More: max(0, len(names)-maxUsed)}
@@ -418,8 +421,8 @@ func sumUsage(title, by string, rows []usage.Row, of func(*usage.Row) string) us
 	return t
 }
 
-// cost formats the cost of a row, in the currency of gateway.prices. It names requests
-// without a price, and guesses none.
+// cost formats the cost of a row in the currency of gateway.prices. It states the number of
+// requests without a price instead of estimating their cost.
 func cost(r *usage.Row) string {
 	var parts []string
 	if r.Cost > 0 {
@@ -431,7 +434,7 @@ func cost(r *usage.Row) string {
 	return cmp.Or(strings.Join(parts, ", and "), "–")
 }
 
-// listKeys lists the keys, and what a new one may have.
+// listKeys lists the keys, and the choices for a new one.
 func (v *visit) listKeys(b *keysBody) error {
 	list, err := v.con.opts.Keys.List()
 	if err != nil {
@@ -475,10 +478,10 @@ func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
 	return row
 }
 
-var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "keys are handed out by an operator of the configured owner, whose own key has no limits",
+var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "only an operator of the configured owner, with a key without limits, can create keys",
 	Try: "Ask who runs the gateway, or use ken key create where it runs."}
 
-// createKey makes a key, and shows it in the answer to the form alone.
+// createKey creates a key and shows it once, in the response to the form.
 func createKey(v *visit) error {
 	if !v.canManageKeys() {
 		return errKeys
@@ -491,7 +494,7 @@ func createKey(v *visit) error {
 		}
 	}
 	if len(k.Rights) == 0 {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key without rights opens nothing", Try: "Choose one at least."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key needs at least one right", Try: "Choose at least one."}
 	}
 	var days int
 	for _, f := range []struct {

@@ -18,36 +18,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// attentionBody is a page of the queue.
+// attentionBody holds the data of the attention queue.
 type attentionBody struct {
-	Making   bool // it is made for the first time
+	Making   bool // the queue is being computed for the first time
 	Now      time.Time
 	Items    []attentionItem
 	Total    int
-	Warnings int      // items that are one
-	All      bool     // what was dismissed is there, too
-	Unread   []string // notes that are missing from the list
+	Warnings int      // items that are warnings
+	All      bool     // includes dismissed items
+	Unread   []string // what could not be read and is missing
 	Next     string
 	Groups   []attentionGroup
-	Group    *attentionGroup // that the list is narrowed to; nil for all
+	Group    *attentionGroup // the group that is shown; nil for all
 
-	Done   int // of several decisions, those that were carried out
+	Done   int // decisions carried out, when several were requested
 	Failed []failure
 }
 
-// attentionItem is an item of the queue with the claims that it is about.
+// attentionItem is an item of the queue with its claims.
 type attentionItem struct {
 	attention.Item
-	Word    string      // what happened, in a word or two
-	Sides   []claimBody // the claims that it is about, as they are now
-	Session string      // that an agent did it in
-	Who     string      // did it; "" when that is not known
+	Word    string      // a short name of the event
+	Sides   []claimBody // the claims concerned, in their current state
+	Session string      // the agent's session
+	Who     string      // who caused it; "" if unknown
 }
 
 // itemsPerPage is how many items a page of the queue shows.
 const itemsPerPage = 50
 
-// eventLabels are what people read for the events.
+// eventLabels are the names of the events on pages.
 var eventLabels = map[attention.Event]string{
 	attention.Disputed:         "was verified, now disputed",
 	attention.Contradicts:      "contradiction",
@@ -66,7 +66,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 	b.Now, b.All = v.now(), v.r.URL.Query().Get("all") == "1"
 	err := v.withStore(func(s store.Engine) error {
 		wait := v.con.opts.Patience
-		if v.r.URL.Query().Has("did") || b.Failed != nil { // what was decided must not be in it any more
+		if v.r.URL.Query().Has("did") || b.Failed != nil { // the list must reflect the decision
 			wait = decisionWait
 		}
 		items, made, unread, err := v.attentionQueue(b.All, wait)
@@ -95,7 +95,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 		}
 		if end < len(items) {
 			address := v.r.URL
-			if b.Group != nil { // after a decision the address is that of the form
+			if b.Group != nil { // after a decision the request's path is the form's
 				address = &url.URL{Path: Prefix + "attention", RawQuery: url.Values{"event": {string(b.Group.Event)}, "all": v.r.URL.Query()["all"]}.Encode()}
 			}
 			b.Next = withParam(address, "from", strconv.Itoa(end))
@@ -108,7 +108,8 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 	return v.page("attention", page{Status: status, Title: "Attention", Section: secReview, Tab: "Attention", Live: []string{liveAttention, liveClaims}, Body: b})
 }
 
-// narrow leaves the items of one event, or of every event the first ones where there are many.
+// narrow returns the items of one event. Without an event, it returns the first few items of
+// each large group and all others.
 func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []attention.Item {
 	b.Groups = groupsOf(items, event)
 	if event == "" {
@@ -122,8 +123,8 @@ func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []
 	return slices.DeleteFunc(slices.Clone(items), func(it attention.Item) bool { return it.Event != event })
 }
 
-// attentionItem reads the claims of an item, and what they rest on. One that is gone
-// since the list was made is left out.
+// attentionItem reads the claims of an item and their evidence. It leaves out claims that were
+// forgotten meanwhile.
 func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem, error) {
 	out := attentionItem{Item: it, Word: eventLabels[it.Event]}
 	switch {
@@ -149,7 +150,7 @@ func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem,
 	return out, nil
 }
 
-// nameOf is how a line names who did something.
+// nameOf returns the display name of an actor.
 func nameOf(a ken.Actor) string {
 	switch {
 	case a.ID == "":
@@ -160,23 +161,23 @@ func nameOf(a ken.Actor) string {
 	return a.Type + " " + a.ID
 }
 
-// attentionItemBody answers why something needs attention: what happened, what it is
-// about, and who was told it since.
+// attentionItemBody holds the data of an item's page: what happened, its claims, and which
+// turns received them since.
 type attentionItemBody struct {
 	Now   time.Time
 	Item  attentionItem
-	Past  []pastEvent // of all its claims, the latest first
-	Since []turnShown // turns that were shown one of the claims since it happened
-	More  int         // turns that are not listed
-	Least bool        // there may be more turns than were looked at
+	Past  []pastEvent // history of all its claims, latest first
+	Since []turnShown // turns that received one of the claims since it happened
+	More  int         // turns not listed
+	Least bool        // more turns may exist, because the search was limited
 }
 
-// pastEvent is one entry in the joint history of an item's claims.
+// pastEvent is an entry in the joint history of an item's claims.
 type pastEvent struct {
 	historyEntry
 	Claim  string
-	Letter string // of the claim, where there are several
-	Cause  bool   // what the item is about
+	Letter string // the claim's letter, if there are several
+	Cause  bool   // the event that caused the item
 }
 
 // turnShown is a turn that received a claim.
@@ -186,8 +187,8 @@ type turnShown struct {
 	Letter string
 }
 
-// mostTold bounds the turns that are looked at for each claim.
-const maxTold = 200
+// maxTurnsPerClaim is the largest number of turns searched for each claim.
+const maxTurnsPerClaim = 200
 
 func attentionItemPage(v *visit) error {
 	b := attentionItemBody{Now: v.now()}
@@ -202,7 +203,7 @@ func attentionItemPage(v *visit) error {
 		if err := v.addHistory(s, &b); err != nil {
 			return err
 		}
-		if !v.principal.Can(access.Operate) { // turns are everybody's conversations
+		if !v.principal.Can(access.Operate) { // turns belong to all users' conversations
 			return nil
 		}
 		return v.turnsSince(&b)
@@ -214,10 +215,10 @@ func attentionItemPage(v *visit) error {
 		Live: []string{liveAttention, liveClaims, liveTurns}, Body: b})
 }
 
-// attentionByID returns the item of an id, dismissed or not. An id names an item as it was:
-// what was settled, and what has changed since, has it no more.
+// attentionByID returns the item with this id, dismissed or not. The id includes the item's
+// state, so an item that was settled or has changed is not found.
 func (v *visit) attentionByID(s store.Engine, id string) (attention.Item, error) {
-	for _, wait := range []time.Duration{v.con.opts.Patience, decisionWait} { // what is remembered may not have it yet
+	for _, wait := range []time.Duration{v.con.opts.Patience, decisionWait} { // the cached queue may not have it yet
 		items, _, _, err := v.attentionQueue(true, wait)
 		if err != nil {
 			return attention.Item{}, err
@@ -252,7 +253,7 @@ func (v *visit) addHistory(s store.Engine, b *attentionItemBody) error {
 	return nil
 }
 
-// Letter tells the claims of an item apart, where there are several.
+// Letter returns the letter that identifies the nth of several claims of an item.
 func (i attentionItem) Letter(n int) string {
 	if len(i.Sides) < 2 {
 		return ""
@@ -260,15 +261,15 @@ func (i attentionItem) Letter(n int) string {
 	return string(rune('A' + n))
 }
 
-// turnsSince finds the turns that were shown one of the claims since it happened, as far
-// as receipts are kept.
+// turnsSince finds the turns that received one of the claims since the event, as far as
+// receipts are stored.
 func (v *visit) turnsSince(b *attentionItemBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID
-		turns, _ := v.con.turns.ShownIn(v.owner(), id, maxTold)
+		turns, _ := v.con.turns.ShownIn(v.owner(), id, maxTurnsPerClaim)
 		n := 0
 		for _, t := range turns {
 			if !t.At.Before(b.Item.At) {
@@ -276,7 +277,7 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 				n++
 			}
 		}
-		b.Least = b.Least || n == maxTold
+		b.Least = b.Least || n == maxTurnsPerClaim
 	}
 	slices.SortStableFunc(b.Since, func(x, y turnShown) int { return y.At.Compare(x.At) })
 	b.More = max(len(b.Since)-maxShown, 0)
@@ -284,40 +285,39 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 	return nil
 }
 
-// Told is how many turns there were.
+// Told returns the number of those turns.
 func (b attentionItemBody) Told() int { return len(b.Since) + b.More }
 
-// CanVerify reports whether somebody can vouch for the nth claim of an item.
+// CanVerify reports whether the visitor can verify the nth claim of an item.
 func (i attentionItem) CanVerify(n int) bool {
 	return n < len(i.Sides) && i.Sides[n].Claim.Status != ken.StatusSuperseded
 }
 
-// InEveryTurn reports whether the item's claim is one that every turn gets.
+// InEveryTurn reports whether the item's claim is part of every turn.
 func (i attentionItem) InEveryTurn() bool {
 	return len(i.Sides) > 0 && operator.InMemory(i.Sides[0].Claim.Kind)
 }
 
-// attentionAction is a decision about items with certain events.
+// attentionAction is a decision about items of certain events.
 type attentionAction struct {
-	did    string            // of doings
-	events []attention.Event // that it settles; nil for all
+	did    string            // key of doneMessages
+	events []attention.Event // events whose items it settles; nil for all
 	do     func(v *visit, s store.Engine, it *attention.Item) error
 }
 
-// attentionActions are the decisions, by the last part of the address that a form goes to.
-// Whom it is about is not in the form: an item's id stands for the claims as the person
-// saw them.
+// attentionActions maps the last part of a form's address to its decision. The form does not
+// name the claims: the item's id identifies them as the visitor saw them.
 var attentionActions = map[string]attentionAction{
 	"dismiss": {"dismissed", nil, func(v *visit, s store.Engine, it *attention.Item) error {
 		return v.desk(s).Dismiss(v.ctx(), it.ID)
 	}},
 	"verify": {"verified", []attention.Event{attention.Disputed, attention.Unsure, attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
-		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("note")) // of two, the one that stands now
+		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("note")) // of two claims, the current one
 	}},
 	"correct": {"replaced", []attention.Event{attention.Disputed, attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
 		text := v.formText("text")
 		if text == "" {
-			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "the new text is missing", Try: "Write what is true instead."}
 		}
 		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.formText("reason"))
 		return err
@@ -337,8 +337,7 @@ var attentionActions = map[string]attentionAction{
 	"write":   {"written", []attention.Event{attention.Rejected}, writeRefused},
 }
 
-// decideAttention carries out a decision about an item and goes back to the queue: the item is
-// gone from it then, or another one.
+// decideAttention carries out a decision about an item and redirects to the queue.
 func decideAttention(v *visit) error {
 	what, ok := attentionActions[v.r.PathValue("what")]
 	if !ok {
@@ -350,7 +349,7 @@ func decideAttention(v *visit) error {
 			return err
 		}
 		if what.events != nil && !slices.Contains(what.events, it.Event) {
-			return &ken.Error{Code: ken.CodeInvalid, Msg: "this can't be decided so", Try: "Choose one of the buttons that it has."}
+			return &ken.Error{Code: ken.CodeInvalid, Msg: "this decision is not possible for this item", Try: "Choose one of the item's buttons."}
 		}
 		defer v.con.pending.invalidate(s.Owner())
 		return what.do(v, s, &it)
@@ -359,30 +358,30 @@ func decideAttention(v *visit) error {
 		return err
 	}
 	back := v.returnPath(Prefix + "attention")
-	if strings.HasPrefix(back, Prefix+"attention/") { // the page of what is settled now
+	if strings.HasPrefix(back, Prefix+"attention/") { // the item's page no longer exists
 		back = Prefix + "attention"
 	}
 	return v.redirectDone(back, what.did)
 }
 
-// resolveContradiction decides a contradiction for one of the two.
+// resolveContradiction keeps one of two contradicting claims.
 func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 	for i, id := range it.Claims {
 		if id == v.param("claim") {
 			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.param("fate")))
 		}
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "none of the two", Try: "Choose the one that stands."}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "neither of the two claims", Try: "Choose the one that stands."}
 }
 
-// disputeItem disputes what an agent asks to dispute, and of a supersession the claim that
-// has replaced the other.
+// disputeItem disputes the claim that an agent wants to dispute. For a supersession, it
+// disputes the new claim.
 func disputeItem(v *visit, s store.Engine, it *attention.Item) error {
 	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("reason"))
 }
 
-// writeRefused writes on a person's word what an agent was not let write. The key keeps
-// the form from writing it twice.
+// writeRefused writes, on the user's word, a claim that an agent was not allowed to write. The
+// claim's key prevents a second copy if the form is sent twice.
 func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
 	c, err := ken.NewClaim(v.formText("text"), ken.FromHumanAssertion(v.principal.Name, v.now().UTC(), v.formText("note")))
 	if err != nil {

@@ -11,28 +11,28 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// In the list of all events, a group of more than manyAlike items shows its first few.
+// The list of all events shows only the first few items of a group with more than manyAlike items.
 const (
 	manyAlike = 10
 	fewAlike  = 5
 )
 
-// attentionGroup holds the items of the queue that wait for one reason.
+// attentionGroup holds the items of the queue that have the same event.
 type attentionGroup struct {
 	Event   attention.Event
 	Word    string
 	Count   int
-	Hidden  int // items that the list of all leaves out
+	Hidden  int // items left out of the list of all events
 	Path    string
 	Here    bool
-	Actions []groupAction // that can be done to several at once
+	Actions []groupAction // decisions about several items at once
 }
 
 // groupAction is a decision about several items of one event.
 type groupAction struct{ Name, Says, Key string }
 
-// groupActions are the decisions that can be made about several items at once; all others are
-// made one by one. Each can be dismissed.
+// groupActions lists the decisions that can be made about several items at once. All others are
+// made one by one. Every item can be dismissed.
 var groupActions = map[attention.Event][]groupAction{
 	attention.Unsure: {{"verify", "Verify", "V"}, {"discard", "Discard", "R"}},
 	attention.Rule:   {{"approve", "Approve", "V"}, {"discard", "Reject", "R"}},
@@ -40,8 +40,7 @@ var groupActions = map[attention.Event][]groupAction{
 
 var dismissAction = groupAction{"dismiss", "Dismiss", "H"}
 
-// groupsOf counts the items by event, in the order of the list; here is the event that the list is
-// narrowed to.
+// groupsOf counts the items by event, in the order of the list. here is the event that is shown.
 func groupsOf(items []attention.Item, here attention.Event) (out []attentionGroup) {
 	for i := range items {
 		e := items[i].Event
@@ -56,7 +55,7 @@ func groupsOf(items []attention.Item, here attention.Event) (out []attentionGrou
 	return out
 }
 
-// foldGroups leaves out most of each large group, and notes in groups how many.
+// foldGroups leaves out most items of each large group, and records in groups how many.
 func foldGroups(items []attention.Item, groups []attentionGroup) []attention.Item {
 	seen := map[attention.Event]int{}
 	for i := range groups {
@@ -71,16 +70,16 @@ func foldGroups(items []attention.Item, groups []attentionGroup) []attention.Ite
 	})
 }
 
-// errGroup says that a group is not what the person saw.
+// errGroup means that a group has changed since the visitor loaded the page.
 var errGroup = &ken.Error{Code: ken.CodeExists, Field: "all", Msg: "the group has changed since the page was loaded, so nothing was decided", Try: "Look at the group again."}
 
-// decideGroup carries out one decision about several items of one event: those that were chosen,
-// or all, if they are as many as the person saw. Each is decided by itself: where some fail, the
-// answer is the list with what became of them.
+// decideGroup carries out one decision about several items of one event: the chosen ones, or all,
+// if their number has not changed. Each decision is independent: if some fail, the response is the
+// list with the failures.
 func decideGroup(v *visit) error {
 	event, name := attention.Event(v.param("event")), v.param("what")
 	if !slices.ContainsFunc(append(slices.Clone(groupActions[event]), dismissAction), func(a groupAction) bool { return a.Name == name }) {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this can't be decided about several at once", Try: "Decide one by one."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this decision can't be made about several items at once", Try: "Decide about each item."}
 	}
 	back := v.returnPath(Prefix + "attention")
 	var b attentionBody
@@ -102,7 +101,7 @@ func decideGroup(v *visit) error {
 			switch err := attentionActions[name].do(v, s, &items[i]); {
 			case err == nil:
 				b.Done++
-			case v.ctx().Err() != nil, errors.Is(err, ken.ErrUnavailable): // the others would fail alike
+			case v.ctx().Err() != nil, errors.Is(err, ken.ErrUnavailable): // the others would fail too
 				return err
 			default:
 				p := errorPageOf(err)

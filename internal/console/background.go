@@ -17,20 +17,20 @@ type background struct {
 	all    sync.WaitGroup
 }
 
-// Go runs f on a goroutine of its own, unless the console is closed. A panic ends f alone.
+// Go runs f in a goroutine, unless the console is closed. If f panics, only f ends.
 func (b *background) Go(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {
 		b.all.Go(func() {
 			if err := panics.Run(func() error { f(); return nil }); err != nil {
-				slog.Default().Error("work behind the console's pages failed", "cause", err, "stack", panics.Stack(err))
+				slog.Default().Error("background work of the console failed", "cause", err, "stack", panics.Stack(err))
 			}
 		})
 	}
 }
 
-// close waits for what runs, and lets nothing begin.
+// close waits for the running functions, and starts no more.
 func (b *background) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -48,24 +48,24 @@ type backgroundCache[K comparable, V any] struct {
 
 // cacheEntry is one cached value and the state of its computation.
 type cacheEntry[V any] struct {
-	value     *V            // nil before the first time; not changed once it is there
-	startedAt time.Time     // when it was begun to be found
-	version   int           // what changes was then
-	changes   int           // that forget was told of
-	running   chan struct{} // closed when what runs is done; nil when nothing runs
-	queued    chan struct{} // closed when what runs after that is done; nil when nothing waits
+	value     *V            // nil before the first computation; not modified afterwards
+	startedAt time.Time     // start of the computation of value
+	version   int           // changes at that time
+	changes   int           // number of calls of invalidate
+	running   chan struct{} // closed when the running computation ends; nil if none runs
+	queued    chan struct{} // closed when the next computation ends; nil if none is queued
 }
 
 const (
-	// defaultPatience is how long a page waits for what is found out anew. It waits half as
-	// long again for what is not known at all, and is there in less than 50 ms all the same.
+	// defaultPatience is how long a page waits for a new value. If there is no previous
+	// value it waits half as long again. A page is still served in less than 50 ms.
 	defaultPatience = 20 * time.Millisecond
-	// mostFindings bounds what is remembered: beyond it, all is forgotten.
+	// maxCacheEntries is the largest number of entries. When it is reached, all are removed.
 	maxCacheEntries = 64
 )
 
-// invalidate has something found out anew after a change that good can't see. What was found
-// stays, for who can't wait.
+// invalidate makes the next get compute a new value, for a change that its good function
+// can't detect. Until then the previous value stays available.
 func (b *backgroundCache[K, V]) invalidate(key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *backgroundCache[K, V]) invalidate(key K) {
 	}
 }
 
-// fresh reports whether what was found last is good enough.
+// fresh reports whether the cached value is good enough.
 func (f *cacheEntry[V]) fresh(good func(*V, time.Time) bool) bool {
 	return f.value != nil && f.version == f.changes && good(f.value, f.startedAt)
 }
@@ -87,15 +87,15 @@ func newerThan[V any](c *Console, lasts time.Duration) func(*V, time.Time) bool 
 	return func(_ *V, at time.Time) bool { return c.opts.Now().Sub(at) <= lasts }
 }
 
-// get returns what was found last, if that is good; else what is found now, if that
-// comes within a moment. What find returns is nil when there is nothing better than
-// before. A finding that is under way may have passed what was just written, so that
-// another one follows it, unless it turns out to be good.
+// get returns the cached value if good accepts it. Otherwise it starts find and waits a
+// moment for the result; if that takes longer, it returns the previous value. If find
+// returns nil, the previous value stays. A computation that runs already may have missed a
+// recent write, so another one is queued after it, unless good accepts its result.
 func (b *backgroundCache[K, V]) get(v *visit, key K, good func(last *V, at time.Time) bool, find func(ctx context.Context, before *V) *V) *V {
 	return b.getWithin(v, key, good, find, v.con.opts.Patience)
 }
 
-// getWithin is get for who waits longer than a moment.
+// getWithin is get with a given wait.
 func (b *backgroundCache[K, V]) getWithin(v *visit, key K, good func(last *V, at time.Time) bool, find func(ctx context.Context, before *V) *V, wait time.Duration) *V {
 	b.mu.Lock()
 	f := b.by[key]
@@ -129,8 +129,8 @@ func (b *backgroundCache[K, V]) getWithin(v *visit, key K, good func(last *V, at
 	return f.value
 }
 
-// start has something found out after now, and returns what is closed then. It is called
-// with the lock held.
+// start starts a computation and returns a channel that is closed when it ends. The caller
+// holds the lock.
 func (b *backgroundCache[K, V]) start(c *Console, f *cacheEntry[V], good func(*V, time.Time) bool, find func(context.Context, *V) *V) <-chan struct{} {
 	if f.queued != nil {
 		return f.queued

@@ -24,24 +24,24 @@ type claimBody struct {
 	Row      row
 	Claim    inspect.Claim
 	Now      time.Time
-	Why      string // it has its tier
+	Why      string // the reason for its tier
 	Evidence []evidenceView
 	History  []historyEntry
-	Before   []row // what it replaced, the last first
-	After    []row // what replaced it, the next first
+	Before   []row // claims that it replaced, latest first
+	After    []row // claims that replaced it, earliest first
 	Shown    turnsWithClaim
-	Steps    []ken.Status // where a person may move it
+	Steps    []ken.Status // statuses that a user may set
 	Document bool
-	Gone     bool // it was forgotten: the history is all there is
+	Gone     bool // it was forgotten; only the history is left
 }
 
-// evidenceView is a piece of evidence with the page that shows it.
+// evidenceView is a piece of evidence with links.
 type evidenceView struct {
 	provenance.Piece
-	Path   string // of a page that shows what it points at; "" for none
-	Link   string // to elsewhere: http and https alone; "" for none
+	Path   string // the console's page of what it refers to; "" for none
+	Link   string // external link, http or https only; "" for none
 	Worth  string
-	Who    string // speaks through it
+	Who    string // who made the statement
 	Commit string
 }
 
@@ -49,7 +49,7 @@ type evidenceView struct {
 type historyEntry struct {
 	ken.ClaimEvent
 	Says string
-	Path string // of the other claim
+	Path string // page of the other claim
 }
 
 // turnsWithClaim lists turns that received a claim.
@@ -58,8 +58,8 @@ type turnsWithClaim struct {
 	Total int
 }
 
-// mostChain bounds how far a chain of supersessions is followed in each direction, and
-// mostShown how many turns are listed.
+// maxChain is the length to which a chain of supersessions is followed in each direction, and
+// maxShown how many turns are listed.
 const (
 	maxChain = 20
 	maxShown = 8
@@ -102,12 +102,12 @@ func claimPage(v *visit) error {
 	}
 	p := page{Title: "Claim", Section: secStore, Tab: "Claims", Live: []string{liveClaims, liveTurns}, Body: b}
 	if b.Gone {
-		p.Status, p.Live = http.StatusGone, nil // nothing happens to it any more
+		p.Status, p.Live = http.StatusGone, nil // no live updates for a forgotten claim
 	}
 	return v.page("claim", p)
 }
 
-// showForgotten shows what is left of a claim that was forgotten.
+// showForgotten shows the history of a claim that was forgotten.
 func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing error) error {
 	events, err := s.History(v.ctx(), id)
 	if err != nil || len(events) == 0 {
@@ -117,7 +117,7 @@ func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing e
 	return nil
 }
 
-// evidence looks up what the claim rests on.
+// evidence reads the claim's evidence.
 func (v *visit) evidence(b *claimBody) error {
 	cfg := v.con.layer.Config()
 	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.Operator().RootOf(v.owner())})
@@ -140,8 +140,8 @@ func (v *visit) evidence(b *claimBody) error {
 	return nil
 }
 
-// evidenceLinks says where a piece of evidence can be looked at: a page of the console, or an
-// address of the web. Only what is one becomes a link.
+// evidenceLinks returns where a piece of evidence can be seen: a page of the console, or a
+// web address. Other references give no link.
 func evidenceLinks(e *ken.Evidence) (path, link string) {
 	switch {
 	case e.Path != "":
@@ -160,7 +160,7 @@ func evidenceLinks(e *ken.Evidence) (path, link string) {
 	return path, link
 }
 
-// historyEntries words a history, the latest first.
+// historyEntries converts a history for display, latest first.
 func historyEntries(events []ken.ClaimEvent) []historyEntry {
 	out := make([]historyEntry, 0, len(events))
 	for i := len(events) - 1; i >= 0; i-- {
@@ -177,8 +177,8 @@ func historyEntries(events []ken.ClaimEvent) []historyEntry {
 	return out
 }
 
-// supersessions follows supersessions from a claim on. A circle ends it, and so does a claim
-// that was forgotten.
+// supersessions follows supersessions from a claim. It stops at a cycle and at a forgotten
+// claim.
 func (v *visit) supersessions(ctx context.Context, s store.Engine, from *inspect.Claim, next func(*ken.Claim) string) ([]row, error) {
 	var out []row
 	seen := map[string]bool{from.ID: true}
@@ -197,7 +197,7 @@ func (v *visit) supersessions(ctx context.Context, s store.Engine, from *inspect
 	return out, nil
 }
 
-// findTurns finds the turns that were given the claim, as far as receipts are kept.
+// findTurns finds the turns that received the claim, as far as receipts are stored.
 func (v *visit) findTurns(b *claimBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
@@ -206,8 +206,8 @@ func (v *visit) findTurns(b *claimBody) error {
 	return nil
 }
 
-// manualStatuses are the statuses that a claim may get from a person who gives a reason, the
-// ones with a button of their own left out.
+// manualStatuses returns the statuses that a user may set with a reason, without those that
+// have a button of their own.
 func manualStatuses(from ken.Status) (out []ken.Status) {
 	for _, to := range ken.Statuses() {
 		if to != ken.StatusVerified && to != ken.StatusDisputed && to != ken.StatusSuperseded && to != from && ken.CheckTransition(from, to, "") == nil {
@@ -217,7 +217,7 @@ func manualStatuses(from ken.Status) (out []ken.Status) {
 	return out
 }
 
-// claimText is all that a claim says, as plain text, whatever its length.
+// claimText serves the whole text of a claim as plain text.
 func claimText(v *visit) error {
 	return v.withStore(func(s store.Engine) error {
 		c, err := s.Get(v.ctx(), v.r.PathValue("id"))
@@ -228,13 +228,13 @@ func claimText(v *visit) error {
 		h.Set("Content-Type", "text/plain; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		v.w.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(v.w, c.Text) // the visitor is gone, if it fails
+		_, _ = io.WriteString(v.w, c.Text) // fails if the visitor is gone
 		return nil
 	})
 }
 
-// claimAction is a handler that changes the claim of the path and goes back to its page,
-// or to where the form came from.
+// claimAction returns a handler that changes the claim of the path and redirects to its page,
+// or to the page of the form.
 func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
@@ -254,7 +254,7 @@ func disputeClaim(v *visit, d *operator.Desk, id string) error {
 	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
-// refileClaim makes a rule of a claim, or a fact.
+// refileClaim turns a claim into a rule, or into a fact.
 func refileClaim(v *visit, d *operator.Desk, id string) error {
 	rule := v.param("rule") == "true"
 	_, _, err := d.Refile(v.ctx(), id, nil, &rule)
@@ -265,17 +265,17 @@ func archiveClaim(v *visit, d *operator.Desk, id string) error {
 	return d.Archive(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
-// supersedeClaim replaces a claim: by another that is there, named by its id, or by one
-// with the text that was written for it.
+// supersedeClaim replaces a claim: by an existing one with a given id, or by a new one with a
+// given text.
 func supersedeClaim(v *visit) error {
 	id, text := v.r.PathValue("id"), strings.TrimSpace(v.param("text"))
 	by, reason := strings.TrimSpace(v.param("by")), strings.TrimSpace(v.param("reason"))
 	return v.withStore(func(s store.Engine) error {
 		switch d := v.desk(s); {
 		case by != "" && text != "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "both a new text and another claim are given", Try: "Give one of the two."}
 		case by != "":
-			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page will do
+			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page is accepted too
 				by = by[i+1:]
 			}
 			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
@@ -283,7 +283,7 @@ func supersedeClaim(v *visit) error {
 			}
 			return v.redirectDone(pathOf("claims", id), "superseded")
 		case text == "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "neither a new text nor another claim is given", Try: "Write what is true instead, or name the claim that says it."}
 		default:
 			now, err := d.Replace(v.ctx(), id, text, reason)
 			if err != nil {
@@ -294,7 +294,7 @@ func supersedeClaim(v *visit) error {
 	})
 }
 
-// writeBody is the form of a new claim, as it was filled in.
+// writeBody holds the form of a new claim with its values.
 type writeBody struct {
 	Kinds    []ken.Kind
 	Statuses []ken.Status
@@ -306,8 +306,8 @@ func newClaimPage(v *visit) error {
 		Statuses: []ken.Status{ken.StatusObserved, ken.StatusVerified, ken.StatusHypothesis}}})
 }
 
-// writeClaim writes what a person says, on that person's word, and on a file or an
-// address if one is named.
+// writeClaim writes a claim on the visitor's word. If the form names a file or an address,
+// that becomes evidence too.
 func writeClaim(v *visit) error {
 	now := v.now().UTC()
 	c, err := ken.NewClaim(strings.TrimSpace(v.param("text")), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
@@ -353,7 +353,7 @@ func writeClaim(v *visit) error {
 	})
 }
 
-// commas takes a list apart.
+// commas splits a list at commas.
 func commas(s string) []string {
 	parts := strings.Split(s, ",")
 	for i := range parts {
@@ -367,7 +367,7 @@ type forgetPreview struct {
 	inspect.Blast
 	Rows []forgetPreviewRow
 	ID   string
-	More int // claims that are not listed
+	More int // claims not listed
 }
 
 type forgetPreviewRow struct {
@@ -375,11 +375,11 @@ type forgetPreviewRow struct {
 	Why string
 }
 
-// maxPreviewClaims is how many claims the preview lists; all are counted.
+// maxPreviewClaims is how many claims the preview lists. The total counts all.
 const maxPreviewClaims = 100
 
-// forgetPage shows what forgetting a claim would take along, and asks. To find that
-// out, every claim and every journal is read.
+// forgetPage shows what forgetting a claim would delete, and asks for confirmation. For that
+// it reads every claim and every journal.
 func forgetPage(v *visit) error {
 	id := v.r.PathValue("id")
 	var c inspect.Claim
@@ -405,19 +405,19 @@ func forgetPage(v *visit) error {
 	})
 }
 
-// deletionReport lists what was deleted and the result of the check for remains.
+// deletionReport lists what was deleted, and the result of the search for remains.
 type deletionReport struct {
 	middleware.Forgotten
 	Checks []inspect.Check
 	Clean  bool
-	Failed string // why the check could not be made
+	Failed string // why the search failed
 }
 
-// forgetClaim erases a claim and shows what went with it, and that it is gone.
+// forgetClaim forgets a claim and shows what was deleted with it.
 func forgetClaim(v *visit) error {
 	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.param("reason"))
 	err := v.withStore(func(s store.Engine) error {
-		_, err := operator.Living(v.ctx(), s, id) // what can't be forgotten is no page that has begun
+		_, err := operator.Living(v.ctx(), s, id) // return the error before the page begins
 		return err
 	})
 	if err != nil {
@@ -433,7 +433,7 @@ func forgetClaim(v *visit) error {
 			b.Forgotten, err = v.desk(s).Forget(v.ctx(), id, reason)
 			return err
 		})
-		v.con.turns.Drop(v.owner()) // receipts went
+		v.con.turns.Drop(v.owner()) // receipts were deleted
 		if err != nil {
 			return "", nil, err
 		}

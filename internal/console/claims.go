@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxFound is how many results of a search are looked at: who does not find it among
-// these asks another question.
+// maxFound is the largest number of search results. A visitor who does not find a claim among them
+// needs another query.
 const maxFound = 200
 
 // maxDocuments is how many pieces of the repository a search shows beside the claims.
@@ -27,38 +27,38 @@ const maxDocuments = 6
 // claimsPerPage is how many claims a list shows at once.
 const claimsPerPage = 40
 
-// claimsBody is the list of claims: all of them, or what a search found.
+// claimsBody holds the data of the list of claims: all of them, or the results of a search.
 type claimsBody struct {
 	Question  string
 	Rows      []row
 	Total     int
-	Most      bool // there may be more: the search looks at no more than mostFound
+	Most      bool // more results may exist, because the search stops at maxFound
 	Next      string
-	Chosen    []choice // what narrows the list, each with the way out
+	Chosen    []choice // the active filters, each with a link that removes it
 	Kept      []hiddenField
 	Facets    []facetView
-	Counting  *facet.Progress // the facets are being counted for the first time
+	Counting  *facet.Progress // set while the facets are counted for the first time
 	Orders    []choice
 	Mode      ken.Mode
 	Cause     string
 	Documents []row
-	Nothing   bool // no word of the question is known, and nothing is near enough: the rows are the nearest by meaning
+	Nothing   bool // nothing matches the query; the rows are the nearest by meaning
 	Elsewhere []choice
 }
 
-// choice is something that can be chosen, and where that leads.
+// choice is a link to a choice.
 type choice struct {
 	Name, Value, Path string
 	Here              bool
 }
 
-// facetView is what claims have of one property, each value a way to narrow the list.
+// facetView is a facet with its values, each with a link that filters by it.
 type facetView struct {
 	Name, Title string
 	Values      []facetValue
 	More        int
 	MorePath    string
-	Open        bool // shown unfolded
+	Open        bool // unfolded
 }
 
 type facetValue struct {
@@ -67,11 +67,11 @@ type facetValue struct {
 	Here        bool
 }
 
-// hiddenField is a query parameter that stays when the question changes.
+// hiddenField is a query parameter that the search form keeps.
 type hiddenField struct{ Name, Value string }
 
-// pageFacets are the facets in the order of the page, with what people call them.
-// Those that say something of nearly every list are unfolded.
+// pageFacets lists the facets in the order of the page, with their names. Those that are useful for
+// nearly every list are unfolded.
 var pageFacets = []struct {
 	name, title string
 	open        bool
@@ -114,7 +114,7 @@ func claimsPage(v *visit) error {
 	return v.page("claims", page{Title: "Claims", Section: secStore, Tab: "Claims", Live: []string{liveClaims}, Body: b})
 }
 
-// selection is what the address asks for.
+// selection returns the claims that the address selects.
 func selection(q url.Values) facet.Selection {
 	return facet.Selection{Kinds: q[facet.Kind], Statuses: q[facet.Status], Tiers: q[facet.Tier], Trusts: q[facet.Trust], Scopes: q[facet.Scope],
 		Entities: q[facet.Entity], Tags: q[facet.Tag], Sources: q[facet.Source], Sessions: q[facet.Session], Projects: q[facet.Project],
@@ -122,7 +122,7 @@ func selection(q url.Values) facet.Selection {
 		Expired: yesNoFilter(q, facet.Expired), Order: facet.Order(q.Get("order")), Before: q.Get("before"), Limit: claimsPerPage}
 }
 
-// yesNoFilter reads a facet with two values. Both or none selected means any.
+// yesNoFilter parses a facet with two values. Both or none selected means any.
 func yesNoFilter(q url.Values, name string) facet.Want {
 	yes, no := slices.Contains(q[name], "yes"), slices.Contains(q[name], "no")
 	switch {
@@ -134,8 +134,8 @@ func yesNoFilter(q url.Values, name string) facet.Want {
 	return facet.Any
 }
 
-// listClaims shows the claims that the facets select. While they are counted for the
-// first time, the newest claims are there without.
+// listClaims shows the claims that the facets select. While these are counted for the first time,
+// it shows the newest claims without facets.
 func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
 	if b.Counting != nil {
 		res, err := s.Newest(v.ctx(), &ken.Filter{Statuses: ken.Statuses(), ClaimsOnly: true}, claimsPerPage)
@@ -163,8 +163,7 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 	return err
 }
 
-// searchClaims shows what bears on a question, as ken recall finds it, whatever its
-// status.
+// searchClaims shows the claims that match a question, as ken recall finds them, with any status.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
 	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
@@ -178,7 +177,7 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 	if b.Nothing {
 		b.Most = false
 		found.Claims = found.Claims[:min(len(found.Claims), nearestShown)]
-		b.Elsewhere = v.elsewhere(b.Question)
+		b.Elsewhere = v.otherSearches(b.Question)
 	}
 	ids := make([]string, 0, len(found.Claims))
 	by := make(map[string]*inspect.Claim, len(found.Claims))
@@ -208,11 +207,12 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 	return nil
 }
 
-// nearestShown is how many claims are shown where nothing matches.
+// nearestShown is how many claims are shown if nothing matches.
 const nearestShown = 5
 
-// nothingMatches reports whether none of the claims that a search found bears on the question: none
-// has a word of it, and a turn would find none near enough. The second search is made only then.
+// nothingMatches reports whether none of the found claims matches the question: none contains a
+// word of it, and a turn would find none near enough. Only in the first case does it make a second
+// search.
 func (v *visit) nothingMatches(s store.Engine, question string, found []middleware.Recalled) (bool, error) {
 	if slices.ContainsFunc(found, func(c middleware.Recalled) bool { _, word := c.Legs[retriever.SourceKeyword]; return word }) {
 		return false, nil
@@ -222,8 +222,8 @@ func (v *visit) nothingMatches(s store.Engine, question string, found []middlewa
 	return err == nil && len(near.Claims) == 0, err
 }
 
-// elsewhere are the other places to look for a question's words.
-func (v *visit) elsewhere(question string) []choice {
+// otherSearches returns links to the other pages that search for the question's words.
+func (v *visit) otherSearches(question string) []choice {
 	q := "?q=" + escapeQuery(question)
 	out := []choice{{Name: "Entities", Path: Prefix + "entities" + q}, {Name: "Files", Path: Prefix + "files" + q}, {Name: "Code", Path: Prefix + "code" + q}}
 	if v.canOperate() || v.hasOwnTurns() {
@@ -232,7 +232,7 @@ func (v *visit) elsewhere(question string) []choice {
 	return out
 }
 
-// readRows reads claims for a list. One that was forgotten meanwhile is left out.
+// readRows reads claims for a list. It leaves out claims that were forgotten meanwhile.
 func (v *visit) readRows(s store.Engine, ids []string) ([]row, error) {
 	out := make([]row, 0, len(ids))
 	for _, id := range ids {
@@ -248,14 +248,14 @@ func (v *visit) readRows(s store.Engine, ids []string) ([]row, error) {
 	return out, nil
 }
 
-// readClaim reads a claim with what is computed from its evidence.
+// readClaim reads a claim with the values computed from its evidence.
 func (v *visit) readClaim(ctx context.Context, s store.Engine, id string) (inspect.Claim, error) {
 	c, err := s.Get(ctx, id)
 	return v.con.layer.Operator().View(c), err
 }
 
-// facets makes ways to narrow the list of counts. The one that the address names in
-// more is shown at length.
+// facets converts counted facets to filters. It shows all values of the facet that the address
+// names in more.
 func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
 	q := v.r.URL.Query()
 	var out []facetView
@@ -284,7 +284,7 @@ func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
 	return out
 }
 
-// labelOf is what people read for a value.
+// labelOf returns the display name of a value.
 func labelOf(name, value string) string {
 	if value == "" {
 		return "none"
@@ -345,32 +345,32 @@ func toggleParam(u *url.URL, name, value string) string {
 	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
 }
 
-// row is a claim as a line of a list.
+// row is a claim in a list.
 type row struct {
 	ID, Kind, Status string
 	Tone             string
 	Tier             string
 	Heading, Text    string
-	Says             string // the line that says where it stands
+	Says             string // a short description of its state
 	Entities         []string
 	Constraint       bool
-	When             any // a time in words
-	Seen             int // times it was seen
+	When             any // a relative time
+	Seen             int // number of times it was observed
 	Session          string
-	Expired, Put     bool // its time is over; it was put away
+	Expired, Put     bool // expired; archived
 	Confidence       float64
-	Evidence         int // pieces
+	Evidence         int // number of pieces of evidence
 }
 
-// rowOf shows a claim as it stands at a moment.
+// rowOf returns the row of a claim as of now.
 func rowOf(c *inspect.Claim, now time.Time) row {
 	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: toneOf(&c.Claim), Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
 		Says: statusLine(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
 		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
 }
 
-// toneOf is the colour of a claim's status: disputed claims and hypotheses below 0.5
-// confidence warn, what awaits validation informs.
+// toneOf returns the tone for a claim's status: warning for disputed claims and for hypotheses with
+// a confidence below 0.5, info for claims that await validation.
 func toneOf(c *ken.Claim) string {
 	switch {
 	case c.Status == ken.StatusDisputed, c.Status == ken.StatusHypothesis && c.Confidence < 0.5:
@@ -383,8 +383,8 @@ func toneOf(c *ken.Claim) string {
 	return toneNeutral
 }
 
-// statusLine says in a line why a claim stands where it does: "confidence 0.9 · from
-// tool_result", "2 conflicting evidence refs", "by ana · 2026-05-20".
+// statusLine describes in a line why a claim has its status: "confidence 0.9 · from tool_result",
+// "2 conflicting evidence refs", "by ana · 2026-05-20".
 func statusLine(c *ken.Claim, now time.Time) string {
 	var parts []string
 	switch c.Status {
@@ -409,7 +409,7 @@ func statusLine(c *ken.Claim, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// verifiedBy is the last piece of evidence by which a person verified a claim; nil for none.
+// verifiedBy returns the latest evidence by which a person verified a claim, or nil.
 func verifiedBy(c *ken.Claim) *ken.Evidence {
 	for i := len(c.Evidence) - 1; i >= 0; i-- {
 		if e := &c.Evidence[i]; e.Kind == ken.EvidenceHumanAssertion && e.ID != "" {
@@ -419,7 +419,7 @@ func verifiedBy(c *ken.Claim) *ken.Evidence {
 	return nil
 }
 
-// changesBody holds the data of the page of changes since a moment.
+// changesBody holds the data of the page of changes since a point in time.
 type changesBody struct {
 	Now    time.Time
 	Since  time.Time
@@ -431,7 +431,7 @@ type changesBody struct {
 	Custom string
 }
 
-// changedDay lists the changes of one day, the latest first.
+// changedDay holds the changes of one day, latest first.
 type changedDay struct {
 	Day  string
 	Rows []changedRow
@@ -439,10 +439,10 @@ type changedDay struct {
 
 type changedRow struct {
 	row
-	Step historyEntry // the last thing that happened to it
+	Step historyEntry // the latest event of the claim
 }
 
-// timeSpans are the stretches of time that can be chosen.
+// timeSpans lists the periods that can be chosen.
 var timeSpans = []struct {
 	name string
 	long time.Duration
@@ -464,7 +464,7 @@ func changesPage(v *visit) error {
 		b.Spans = append(b.Spans, choice{Name: "the last " + s.name, Path: Prefix + "changes?span=" + s.name, Here: here})
 	}
 	if b.Since.IsZero() {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such stretch of time", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
 	err := v.withStore(func(s store.Engine) error {
 		p, err := v.con.claims.Catch(v.ctx(), s)
@@ -494,7 +494,7 @@ func changesPage(v *visit) error {
 	return v.page("changes", page{Title: "What changed", Section: secStore, Tab: "Changes", Live: []string{liveClaims}, Body: b})
 }
 
-// addChangesByDay reads claims with the last thing that happened to each, by day.
+// addChangesByDay reads claims with the latest event of each, and groups them by day.
 func (v *visit) addChangesByDay(s store.Engine, b *changesBody, ids []string) error {
 	rows, err := v.readRows(s, ids)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestClaimsAreSearched(t *testing.T) {
 		t.Errorf("narrowing loses the question: %s", narrow)
 	}
 	_, p = get(t, open(t, bare), "/console/claims?q=anything")
-	p.says("Nothing known bears on this")
+	p.says("Nothing matches: no claim")
 	_, p = get(t, c, "/console/claims?q=zzzzqqq")
 	p.says("Nothing matches", "Nearest by meaning", "Look for the words elsewhere")
 	if n := len(p.claimLinks()); n == 0 || n > 5 || !p.links("/console/turns?q=zzzzqqq") || !p.links("/console/entities?q=zzzzqqq") {

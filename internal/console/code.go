@@ -16,22 +16,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// codePerPage is how many symbols a search shows at once, mostProblems how many places
-// that could not be read, and mostBegin how many symbols a walk can begin with.
+// codePerPage is how many symbols a search shows at once, maxProblems how many
+// unreadable files, and maxBegin how many starting points of a walk.
 const (
 	codePerPage = 50
 	maxProblems = 100
 	maxBegin    = 12
 )
 
-// codeProgress tells how much of the code was read.
+// codeProgress says how much of the code has been read.
 type codeProgress struct {
 	Being bool                // it is still being read
-	Empty bool                // and nothing was kept of it from before
+	Empty bool                // and no earlier state is available
 	So    repository.Progress // zero before it began
 }
 
-// codeBody is what there is of the code, and what a search in it found.
+// codeBody holds the counts of the code, and the results of a search.
 type codeBody struct {
 	Reading  codeProgress
 	Query    codebase.Query
@@ -40,16 +40,16 @@ type codeBody struct {
 	Counts   codegraph.Counts
 	Found    codebase.Found
 	Next     string
-	Begin    []codegraph.Node // what most of the code leads to
+	Begin    []codegraph.Node // the nodes with the most dependents
 	Problems []codegraph.FileProblem
-	Unread   int // places that could not be read
+	Unread   int // files that could not be read
 }
 
-// nodeKinds are the kinds of nodes, in the order in which a page offers them.
+// nodeKinds lists the kinds of nodes, in the order of the page.
 var nodeKinds = []codegraph.Kind{codegraph.KindFunction, codegraph.KindMethod, codegraph.KindType, codegraph.KindInterface, codegraph.KindVariable,
 	codegraph.KindProperty, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindFile, codegraph.KindDecision}
 
-// kindNames are what people call kinds that have another name in the graph.
+// kindNames gives the display names of kinds that have another name in the graph.
 var kindNames = map[codegraph.Kind]string{codegraph.KindDecision: "decision"}
 
 func kindName(k codegraph.Kind) string {
@@ -59,8 +59,8 @@ func kindName(k codegraph.Kind) string {
 	return string(k)
 }
 
-// code is the project's code as it was read so far. A page waits for nobody who reads
-// it. The files are those of the configured owner: others get nothing of them.
+// code returns the project's code as far as it has been read, without waiting for the
+// reading. The files belong to the configured owner; other owners get an error.
 func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	if !v.ownsFiles() {
 		return nil, codeProgress{}, errNotOwner
@@ -68,7 +68,7 @@ func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	so, read := v.con.layer.Operator().CodeRead()
 	base := v.con.layer.Operator().Codebase()
 	if base == nil {
-		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // says why, at once
+		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // it returns the reason immediately
 		return nil, codeProgress{}, err
 	}
 	r := codeProgress{Being: !read, So: so}
@@ -105,7 +105,8 @@ func codePage(v *visit) error {
 	return v.page("code", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
 }
 
-// codeState names what a page about the code shows, for who follows it.
+// codeState returns a value that changes when the pages about the code change, for live
+// updates.
 func (v *visit) codeState() string {
 	base, so, err := v.code()
 	if err != nil {
@@ -114,8 +115,8 @@ func (v *visit) codeState() string {
 	return strings.Join([]string{strconv.FormatUint(base.View().Version(), 10), strconv.FormatBool(so.Being), strconv.Itoa(so.So.Done)}, " ")
 }
 
-// symbolName is a node's name with its package or type, as people who know the project
-// say it; a file's and a package's are whole.
+// symbolName returns a node's name with its package or type, as developers write it.
+// Names of files and packages are complete.
 func symbolName(n codegraph.Node) string {
 	if n.Kind == codegraph.KindFile || n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace {
 		return n.Qualified
@@ -123,7 +124,7 @@ func symbolName(n codegraph.Node) string {
 	return n.Qualified[strings.LastIndexByte(n.Qualified, '/')+1:]
 }
 
-// symbolPath is the page of a node, with what the address of this one says of drawing.
+// symbolPath returns the path of a node's page, with the depth of its picture.
 func symbolPath(id string, depth int) string {
 	p := pathOf("code", "symbol") + "?id=" + escapeQuery(id)
 	if depth > 1 {
@@ -132,26 +133,26 @@ func symbolPath(id string, depth int) string {
 	return p
 }
 
-// Bounds of what a symbol's page lists: refs at once, dependents, how far away these
-// may be, members, claims, and nodes of the picture.
+// Limits of a symbol's page: references at once, dependents and their distance,
+// members, claims, and nodes of the picture.
 const (
 	refsPerPage    = 40
 	maxDependents  = 120
 	dependentSteps = 3
 	maxMembers     = 40
 	maxAbout       = 8
-	maxPictured    = 14 // for each step
+	maxPictured    = 14 // in each step
 	deepestPicture = 3
 )
 
-// symbolBody is the page of something that the code declares.
+// symbolBody holds the data of a symbol's page.
 type symbolBody struct {
 	Reading    codeProgress
 	Symbol     codegraph.NodeDetails
-	Says       string // what it is, in a few words
+	Says       string // a short description
 	Excerpts   []excerpt
 	Members    []codegraph.Node
-	MembersOut int // that are not shown
+	MembersOut int // members not listed
 	Refs       []refRow
 	RefKinds   []refKind
 	RefNext    string
@@ -161,11 +162,11 @@ type symbolBody struct {
 	Dependents codegraph.Dependents
 	Claims     []row
 	ClaimsMore bool
-	Asked      string // what finds more of them
+	Asked      string // a query that finds more of them
 	Around     neighbourhood
 }
 
-// governing is a decision about a symbol.
+// governing is a decision that governs a symbol.
 type governing struct {
 	ID, Title string
 	Guess     bool
@@ -186,10 +187,10 @@ func symbolPage(v *visit) error {
 	b := symbolBody{Reading: so}
 	b.Symbol, err = view.Show(id)
 	switch {
-	case err != nil && so.Being: // it may be among what was not read yet
+	case err != nil && so.Being: // it may be in a file that was not read yet
 		b.Symbol.Name = id
 		return v.page("code_symbol", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
-	case errors.Is(err, ken.ErrInvalid) && id != "": // one of several
+	case errors.Is(err, ken.ErrInvalid) && id != "": // the name is ambiguous
 		return v.redirect(pathOf("code") + "?q=" + escapeQuery(id))
 	case err != nil:
 		return err
@@ -234,7 +235,7 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	return v.withStore(func(st store.Engine) error { return v.claimsAbout(st, b) })
 }
 
-// describeNode says what a node is.
+// describeNode describes a node in a few words.
 func describeNode(s *codegraph.NodeDetails) string {
 	words := []string{kindName(s.Kind)}
 	for _, m := range []struct {
@@ -251,7 +252,7 @@ func describeNode(s *codegraph.NodeDetails) string {
 	return strings.Join(words, " · ")
 }
 
-// decisionsOf are the decisions that govern a symbol, its file or its package.
+// decisionsOf returns the decisions that govern a symbol, its file or its package.
 func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
 	for _, r := range s.Governed {
 		out = append(out, governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess})
@@ -259,8 +260,8 @@ func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
 	return out
 }
 
-// claimsAbout finds what the store knows of a symbol: claims that are about one of its
-// names, or rest on it.
+// claimsAbout finds the claims about a symbol: those that name it, or have it as
+// evidence.
 func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 	names := v.con.layer.Operator().CodeNames(&b.Symbol.Node)
 	if len(names) == 0 {
@@ -274,7 +275,7 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 	}
 	ids := make([]string, 0, len(found.Claims))
 	for i := range found.Claims {
-		if c := &found.Claims[i]; !c.Kind.Structural() { // what a name is, or depends on, says little of the code
+		if c := &found.Claims[i]; !c.Kind.Structural() { // structural claims say little about the code
 			ids = append(ids, c.ID)
 		}
 	}
@@ -284,7 +285,7 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 	return err
 }
 
-// symbolGraph draws what is around a node, as far as the address asks for.
+// symbolGraph draws the neighbourhood of a node, up to the depth in the address.
 func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.NodeDetails) (neighbourhood, error) {
 	depth := v.intParam("depth", 1, 1, deepestPicture)
 	p, err := view.Picture(s.ID, depth, depth*maxPictured)
@@ -309,19 +310,19 @@ func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.NodeDetails) (nei
 	return v.drawGraph(&d, depth, deepestPicture, p.Left), nil
 }
 
-// exactEdge is what the strength of an exact edge in a picture is above, and that of a
-// guess below; see codegraph.PictureEdge.
+// exactEdge separates the strengths of edges in a picture: an exact edge is above, a
+// guess below. See codegraph.PictureEdge.
 const exactEdge = 0.5
 
-// edgeLabels are what people call an edge of a kind: seen from what it leads to, and from
-// what it comes from.
+// edgeLabels gives the names of an edge of each kind, as seen from its target (in) and
+// from its source (out).
 var edgeLabels = map[codegraph.EdgeKind]struct{ in, out string }{
 	codegraph.Defines: {"defines it", "Defines"}, codegraph.Imports: {"imports it", "Imports"}, codegraph.Inherits: {"inherits from it", "Inherits from"},
 	codegraph.Implements: {"implements it", "Implements"}, codegraph.References: {"refers to it", "Refers to"}, codegraph.Calls: {"calls it", "Calls"},
 	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
 }
 
-// refRow is something that leads to a symbol, as a line of a list.
+// refRow is a reference to a symbol in a list.
 type refRow struct {
 	codegraph.Ref
 	Says string
@@ -335,7 +336,7 @@ func refRows(refs []codegraph.Ref) []refRow {
 	return out
 }
 
-// outRow is how many edges of a kind a symbol has to others.
+// outRow is the number of edges of a kind from a symbol to others.
 type outRow struct {
 	codegraph.KindCount
 	Says string
@@ -349,13 +350,13 @@ func outRows(counts []codegraph.KindCount) []outRow {
 	return out
 }
 
-// refKind is a kind of edges that lead to a symbol, and where its page shows those alone.
+// refKind is a kind of references to a symbol, with a link that filters by it.
 type refKind struct {
 	choice
 	Count int
 }
 
-// refKinds are the kinds that there are, as ways to narrow the list.
+// refKinds returns the kinds that occur.
 func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
 	chosen := v.param("kind")
 	for _, k := range counts {
@@ -369,8 +370,8 @@ func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
 	return out
 }
 
-// wantedEdges are the kinds that a list has: the one that the address names, or all but
-// that something is declared somewhere, which the page says already.
+// wantedEdges returns the kinds that a list shows: the one that the address names, or
+// all except declarations, which the page shows elsewhere.
 func wantedEdges(name string, counts []codegraph.KindCount) (out []codegraph.EdgeKind) {
 	for _, c := range counts {
 		if string(c.Kind) == name {
@@ -381,8 +382,8 @@ func wantedEdges(name string, counts []codegraph.KindCount) (out []codegraph.Edg
 	return out
 }
 
-// What is shown of a declaration at most: places, lines of each, and code points of a
-// line. A file beyond the size is not read.
+// Limits of an excerpt: places, lines of each, and code points of a line. Larger files
+// are not read.
 const (
 	maxPlaces     = 3
 	maxLines      = 60
@@ -390,12 +391,12 @@ const (
 	maxSourceFile = 2 << 20 // bytes
 )
 
-// excerpt is where something is declared, with the lines that do it.
+// excerpt is a place of a declaration with its lines.
 type excerpt struct {
 	codegraph.Place
 	Lines []sourceLine
-	More  int    // lines that are not shown
-	Why   string // there are none
+	More  int    // lines not shown
+	Why   string // why there are no lines
 }
 
 type sourceLine struct {
@@ -403,8 +404,9 @@ type sourceLine struct {
 	Text string
 }
 
-// excerpts reads declarations from their files, as far as these are what the graph
-// knows: lines of another state of a file would show something else.
+// excerpts reads declarations from their files. It only shows a file whose content is
+// the one that the graph was built from, because lines of another version would be
+// wrong.
 func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
 	out := make([]excerpt, len(places))
 	for i := range places {
@@ -415,7 +417,7 @@ func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excer
 		v.con.opts.Log.Warn("show source", "cause", err)
 		return out
 	}
-	defer root.Close() // nothing was written
+	defer root.Close() // it was only read
 	shown := 0
 	for i := range out {
 		if shown == maxPlaces {
@@ -429,8 +431,8 @@ func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excer
 	return out
 }
 
-// read takes the lines of the file. Credentials in them stay in the file: whoever may
-// read the knowledge need not be one who may read the repository.
+// read reads the lines from the file. It removes credentials, because a visitor who may
+// read the knowledge may not be allowed to read the repository.
 func (e *excerpt) read(root *projectfile.Folder, view *codegraph.View) {
 	f, err := root.Read(e.Path, maxSourceFile)
 	if err != nil {
@@ -457,7 +459,7 @@ func (e *excerpt) read(root *projectfile.Folder, view *codegraph.View) {
 	}
 }
 
-// clipLine cuts a line, and says so.
+// clipLine shortens a long line and marks the cut.
 func clipLine(s string) string {
 	if len(s) <= widestLine {
 		return s

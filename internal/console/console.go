@@ -16,27 +16,28 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Prefix is what the path of every page begins with.
+// Prefix begins the path of every page.
 const Prefix = "/console/"
 
 // Options configures a Console; the zero value works.
 type Options struct {
-	// Ring holds the keys that may log in. Nil: there are none, and a request without a
-	// Principal is refused.
+	// Ring holds the keys that may log in. If nil, there are none, and a request without a
+	// Principal is rejected.
 	Ring *access.Ring
-	// LocalKey is the key of whoever runs the gateway, who may log in with it and choose any
-	// owner. Empty: there is none.
+	// LocalKey is the key of the person who runs the gateway. It allows logging in and
+	// choosing any owner. If empty, there is none.
 	LocalKey string
-	// Keys are the managed keys. An operator of the configured owner creates and revokes
-	// them. The value is for the console alone. Nil: keys are not managed here.
+	// Keys are the managed keys, which an operator of the configured owner creates and
+	// revokes. Only the console may use the value. If nil, the console manages no keys.
 	Keys *operator.Keys
-	// Usage has the usage of the keys. Nil: none is counted.
+	// Usage holds the usage of the keys. If nil, none is shown.
 	Usage *usage.Store
-	// Secure says that the pages are served over TLS alone, so that cookies must be.
+	// Secure says that the pages are only served over TLS, so cookies get the attribute
+	// Secure.
 	Secure bool
-	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.
+	// Upstream is the base URL of the API behind the gateway, for display; "" for none.
 	Upstream string
-	// Model is the configured model, which an operator can ask. Nil: there is none.
+	// Model is the configured model, which an operator can ask. If nil, there is none.
 	Model   *Model
 	Version string
 	// Log receives internal errors, never the content of a request. Default slog.Default().
@@ -66,8 +67,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Console serves the pages. It is safe for concurrent use; the layer must be open as
-// long as it is used. Close it before the layer.
+// Console serves the pages. It is safe for concurrent use. Its layer must stay open while it
+// is used; close the Console before the layer.
 type Console struct {
 	layer      *middleware.Layer
 	opts       Options
@@ -75,22 +76,22 @@ type Console struct {
 	origin     *http.CrossOriginProtection
 	logins     loginSessions
 	ring       atomic.Pointer[access.Ring] // the keys that may log in
-	token      [32]byte                    // of forms where nobody logs in
+	token      [32]byte                    // form token for visitors without a login
 	claims     *facet.Index
 	turns      *ledger.Ledger
 	pending    backgroundCache[string, pendingCounts] // by owner
 	turnReads  backgroundCache[string, turnRead]      // of turns, by owner
 	started    time.Time
-	health     healthCache // what its pages remember
+	health     healthCache // caches of the health pages
 	drift      backgroundCache[struct{}, driftResult]
-	streams    atomic.Int64 // pages that follow changes
+	streams    atomic.Int64 // open event streams
 	background background
 
 	stop   context.Context // done when the console is closed
 	cancel context.CancelFunc
 }
 
-// New returns the console of a layer. It opens nothing.
+// New returns the console of a layer. It opens nothing. The caller closes the console.
 func New(l *middleware.Layer, o Options) *Console {
 	o = o.withDefaults()
 	c := &Console{layer: l, opts: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
@@ -110,7 +111,7 @@ func New(l *middleware.Layer, o Options) *Console {
 // are logged out, and the others get the rights in r.
 func (c *Console) Admit(r *access.Ring) { c.ring.Store(r) }
 
-// Close ends what goes on behind the pages. Live pages notice and ask again later.
+// Close ends the background work. Live pages reconnect later.
 func (c *Console) Close() error {
 	c.cancel()
 	c.background.close()
@@ -129,12 +130,12 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.mux.ServeHTTP(w, r)
 		return
 	}
-	// What the mux would say of a path or a method that is not there is no page.
+	// Show an unknown path or method as a page instead of the mux's plain text.
 	v := c.visit(w, r)
 	v.renderError(errNoPage)
 }
 
-// handler runs a page with all that its line in the table promises.
+// handler returns the handler of a route, with the checks that the route declares.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := c.visit(w, r)
@@ -142,42 +143,42 @@ func (c *Console) handler(rt route) http.Handler {
 			v.renderError(err)
 			return
 		}
-		v.logSeq = v.seq() // before anything is read
+		v.logSeq = v.seq() // before anything else is read
 		if err := rt.serve(v); err != nil {
 			v.renderError(err)
 		}
 	})
 }
 
-// policy lets a page have what this origin serves, and nothing else: no inline script
-// or style, no frame around it, no form to elsewhere. Markup that a script puts into
-// the page has to pass the one policy that console.js declares for what it fetched.
+// contentSecurityPolicy allows what this origin serves, and nothing else: no inline script
+// or style, no frame around the page, no form to another site. Markup that a script inserts
+// must pass the one Trusted Types policy that console.js declares for fetched pages.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ken"
 
-// setSecurityHeaders sets what keeps a browser from doing more with a page than to show it.
+// setSecurityHeaders sets the headers that restrict what a browser does with a page.
 func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Referrer-Policy", "same-origin") // what is searched for is in the address
+	h.Set("Referrer-Policy", "same-origin") // the address contains search words
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	h.Set("Cache-Control", "no-store")
 }
 
 // randomToken returns 256 random bits.
 func randomToken() (b [32]byte) {
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return b
 }
 
-// route is one line of the table: a page, or what a form does.
+// route is a page or the action of a form.
 type route struct {
 	method string
 	path   string       // a pattern of http.ServeMux, without the method
-	right  access.Right // that it needs; "" for none
+	right  access.Right // the right that it requires; "" for none
 	serve  func(*visit) error
 }
 
@@ -186,8 +187,8 @@ const (
 	post = http.MethodPost
 )
 
-// routes is every route. Whoever may read sees a page; what changes something needs
-// operate, and so does what tells of everybody's conversations.
+// routes returns all routes. Pages need the right read. Changes, and pages about everybody's
+// conversations, need operate.
 func routes() []route {
 	return []route{
 		{get, Prefix + "{$}", access.Read, home},
@@ -212,7 +213,7 @@ func routes() []route {
 		{get, Prefix + "claims/new", access.Operate, newClaimPage},
 		{post, Prefix + "claims", access.Operate, writeClaim},
 
-		// Lenses: what a session learned, what an agent knows, what changed, what rests on a file.
+		// Claims by session, agent, time and file.
 		{get, Prefix + "sessions", access.Read, sessionsPage},
 		{get, Prefix + "sessions/{id}", access.Read, sessionPage},
 		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
@@ -223,7 +224,7 @@ func routes() []route {
 		{get, Prefix + "changes", access.Read, changesPage},
 		{get, Prefix + "files", access.Read, filesPage},
 
-		// What is known by what it is about, and the code.
+		// Entities and the code.
 		{get, Prefix + "entities", access.Read, entitiesPage},
 		{post, Prefix + "entities", access.Operate, describeNew},
 		{get, Prefix + "entities/{name}", access.Read, entityPage},
@@ -239,7 +240,7 @@ func routes() []route {
 		{get, Prefix + "code", access.Read, codePage},
 		{get, Prefix + "code/symbol", access.Read, symbolPage},
 
-		// What turns were given, and what they would be.
+		// Turns and dry runs.
 		{get, Prefix + "turns", access.Read, turnsPage},
 		{get, Prefix + "turns/{id}", access.Read, turnPage},
 		{get, Prefix + "turns/{id}/replay", access.Operate, replayPage},
@@ -269,7 +270,7 @@ func routes() []route {
 		{get, Prefix + "drift", access.Read, driftPage},
 		{get, Prefix + "drift/proposal", access.Read, driftProposal},
 
-		// How Ken does.
+		// Health and measurements.
 		{get, Prefix + "health", access.Read, healthPage},
 		{get, Prefix + "jobs", access.Operate, jobsPage},
 		{post, Prefix + "jobs/retry", access.Operate, retryDead},
@@ -281,7 +282,7 @@ func routes() []route {
 		{post, Prefix + "keys", access.Operate, createKey},
 		{post, Prefix + "keys/{name}/revoke", access.Operate, revokeKey},
 
-		// What waits for a person.
+		// The review queue and the attention queue.
 		{get, Prefix + "review", access.Read, reviewPage},
 		{post, Prefix + "review", access.Operate, decideReview},
 		{get, Prefix + "attention", access.Read, attentionPage},

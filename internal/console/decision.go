@@ -15,37 +15,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// decisionBody is a decision's page.
+// decisionBody holds the data of a decision's page.
 type decisionBody struct {
 	Row        decisionRow
 	Record     *decision.Record
 	FilePath   string
-	StatusSays string     // as the file has it, where that is other words
-	Parts      []passage  // what it says before the options
-	After      []passage  // and behind them
+	StatusSays string     // as written in the file, if that differs
+	Parts      []passage  // text before the options
+	After      []passage  // text after the options
 	Governs    []governed // what it lists
 	Names      []governed // what its text names
 	Supersedes []choice
 	Successors []choice
-	Chain      template.HTML // "" when nothing superseded anything
+	Chain      template.HTML // "" without supersessions
 	Problems   []fileProblem
-	Claims     []row // that rest on its file
+	Claims     []row // claims whose evidence is its file
 	AllClaims  string
-	Moves      []decision.Status // that are likely
-	Rarely     []decision.Status // the others
-	Others     []decisionRow     // that may take its place
+	Moves      []decision.Status // likely next statuses
+	Rarely     []decision.Status // the other statuses
+	Others     []decisionRow     // decisions that may supersede it
 	Archivable bool
 }
 
-// passage is a piece of a text under a heading.
+// passage is a text with its heading.
 type passage struct{ Title, Text string }
 
-// governed is something that a decision governs, with a page that shows it, if there is
-// one thing of that name.
+// governed is something that a decision governs. Path is its page, if the name is
+// unambiguous.
 type governed struct{ Name, Path string }
 
-// Most targets that are looked up, claims that are shown, and decisions that a form
-// offers.
+// Limits: targets that are looked up, claims shown, and decisions that a form offers.
 const (
 	maxTargets = 60
 	maxResting = 5
@@ -94,8 +93,7 @@ func decisionPage(v *visit) error {
 	return v.page("decision", page{Title: b.Row.Handle + ": " + b.Row.Title, Section: secStructure, Tab: "Decisions", Live: []string{liveProject}, Body: b})
 }
 
-// fillText takes what the record says apart, the options left out, in the order in which
-// people read it.
+// fillText sets the texts of the record, without the options, in their order.
 func (b *decisionBody) fillText(r *decision.Record) {
 	add := func(to *[]passage, title, text string) {
 		if strings.TrimSpace(text) != "" {
@@ -116,7 +114,7 @@ func (b *decisionBody) fillText(r *decision.Record) {
 	}
 }
 
-// shownAbove reports whether another section already shows a section's text.
+// shownAbove reports whether the page already shows the section elsewhere.
 func shownAbove(r *decision.Record, section int) bool {
 	s := &r.Sections[section]
 	for i := range r.Sections[:section] {
@@ -141,7 +139,7 @@ func bullets(values []decision.Value) string {
 	return b.String()
 }
 
-// chainOf draws what superseded what around a record.
+// chainOf draws the supersessions around a record.
 func chainOf(r *decision.Record, line []decision.Record) template.HTML {
 	if len(line) < 2 {
 		return ""
@@ -175,7 +173,7 @@ func chainOf(r *decision.Record, line []decision.Record) template.HTML {
 	return chart.Chain(d)
 }
 
-// referencedPath returns the path of the record that a reference means, "" for none.
+// referencedPath returns the path of the record that a reference means, or "".
 func referencedPath(ref decision.Reference, line []decision.Record) string {
 	i := slices.IndexFunc(line, func(r decision.Record) bool { return ref.Path != "" && r.Path == ref.Path })
 	if i < 0 {
@@ -187,7 +185,7 @@ func referencedPath(ref decision.Reference, line []decision.Record) string {
 	return line[i].Path
 }
 
-// references are what a record says of others, with their pages where they are there.
+// references returns a record's references, with links to existing records.
 func references(refs []decision.Reference, line []decision.Record) (out []choice) {
 	for _, ref := range refs {
 		c := choice{Name: ref.ID}
@@ -210,7 +208,7 @@ func references(refs []decision.Reference, line []decision.Record) (out []choice
 var likelyStatuses = map[decision.Status][]decision.Status{decision.Proposed: {decision.Accepted, decision.Rejected}, decision.Unknown: {decision.Proposed, decision.Accepted, decision.Rejected},
 	decision.Accepted: {decision.Deprecated}}
 
-// fillActions says what a person may do about the record.
+// fillActions sets what a user may do with the record.
 func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	for _, s := range decision.Statuses() {
 		switch {
@@ -232,7 +230,8 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	}
 }
 
-// addClaimsOnFile finds claims whose evidence is the record's file, once they are counted.
+// addClaimsOnFile finds claims whose evidence is the record's file, if the claims are
+// counted.
 func (v *visit) addClaimsOnFile(file string, b *decisionBody) error {
 	return v.withStore(func(s store.Engine) error {
 		progress, err := v.con.claims.Catch(v.ctx(), s)
@@ -251,8 +250,8 @@ func (v *visit) addClaimsOnFile(file string, b *decisionBody) error {
 	})
 }
 
-// decisionAction is a handler that changes the file of the decision of the path, and
-// goes on to its page.
+// decisionAction returns a handler that changes the file of the path's decision and
+// redirects to its page.
 func decisionAction(change func(v *visit, reg *decision.Registry, r *decision.Record) (now decision.Record, did string, err error)) func(*visit) error {
 	return func(v *visit) error {
 		reg, err := v.decisions()
@@ -275,10 +274,10 @@ func decisionAction(change func(v *visit, reg *decision.Registry, r *decision.Re
 	}
 }
 
-// fileChangedError refuses to change a file that says something else than the page with
-// the form did: who decides has not read it.
+// fileChangedError returns the error for a file that changed since the form was loaded:
+// the visitor has not read the new text.
 func fileChangedError(file string) error {
-	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was made", Try: "Read it as it is now, and decide again."}
+	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was loaded", Try: "Read it as it is now, and decide again."}
 }
 
 func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
@@ -290,12 +289,12 @@ func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decisio
 	return now, "moved", err
 }
 
-// supersedeDecision stays at the one that was superseded: what took its place is a link
-// away.
+// supersedeDecision stays on the page of the superseded decision, which links to the new
+// one.
 func supersedeDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
 	by := v.formValue("by")
 	if by == "" {
-		return *r, "", &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "nothing is named that takes its place", Try: "Name a decision that is there, or write a new one."}
+		return *r, "", &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "no decision is named that supersedes it", Try: "Name an existing decision, or write a new one."}
 	}
 	was, _, err := reg.Supersede(v.ctx(), r.Path, by)
 	return was, "succeeded", err
@@ -306,7 +305,7 @@ func archiveDecision(v *visit, reg *decision.Registry, r *decision.Record) (deci
 	return now, "shelved", err
 }
 
-// decisionStatus reads a status that a person may give.
+// decisionStatus parses a status that a user may set.
 func decisionStatus(s string) (decision.Status, error) {
 	var names []string
 	for _, st := range decision.Statuses() {
@@ -318,21 +317,21 @@ func decisionStatus(s string) (decision.Status, error) {
 		}
 		names = append(names, string(st))
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status that can be given", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status that you can set", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
 }
 
-// decisionForm is the form of a new decision, as it was filled in.
+// decisionForm holds the form of a new decision with its values.
 type decisionForm struct {
-	Problem  *errorPage   // why it was not written; nil while nothing was tried
-	Old      *decisionRow // that it supersedes; nil for none
+	Problem  *errorPage   // why it was not written; nil before the first try
+	Old      *decisionRow // the decision that it supersedes; nil for none
 	OldHash  string
 	Statuses []decision.Status
 
 	Title, Status, Date, Folder                         string
 	Context, Decision, Consequences, Confirmation, More string
 	Chosen                                              string
-	Alternatives, Drivers, Governs                      string // a line each
-	Tags, Deciders, Consulted, Informed                 string // between commas
+	Alternatives, Drivers, Governs                      string // one per line
+	Tags, Deciders, Consulted, Informed                 string // separated by commas
 }
 
 func newDecisionPage(v *visit) error {
@@ -370,8 +369,8 @@ func (v *visit) decisionForm(b *decisionForm) error {
 	return v.page("decision_new", p)
 }
 
-// writeDecision writes a new decision, in place of another one if the form names it.
-// What can't be written comes back in the form, so that nobody writes it twice.
+// writeDecision writes a new decision. If the form names another decision, the new one
+// supersedes it. On an error the form is shown again with its values.
 func writeDecision(v *visit) error {
 	reg, err := v.decisions()
 	if err != nil {
@@ -382,7 +381,7 @@ func writeDecision(v *visit) error {
 		Alternatives: v.formText("alternatives"), Drivers: v.formText("drivers"), Governs: v.formText("governs"), Tags: v.formValue("tags"), Deciders: v.formValue("deciders"),
 		Consulted: v.formValue("consulted"), Informed: v.formValue("informed")}
 	old := v.formValue("supersedes")
-	if old != "" { // which the form must name again, whatever is wrong with it
+	if old != "" { // the form must name it again even if something else is wrong
 		r, err := reg.Find(old)
 		if err != nil {
 			return err
@@ -405,7 +404,7 @@ func writeDecision(v *visit) error {
 	return v.redirectDone(decisionPath(&now), "put")
 }
 
-// write writes the decision that the form describes.
+// write writes the form's decision.
 func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (decision.Record, error) {
 	d, err := b.draft()
 	switch {
@@ -420,7 +419,7 @@ func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (deci
 	return now, err
 }
 
-// draft is the decision that the form describes.
+// draft returns the form's decision.
 func (b *decisionForm) draft() (d decision.Draft, err error) {
 	d = decision.Draft{Title: b.Title, Folder: b.Folder, Context: b.Context, Decision: b.Decision, Consequences: b.Consequences, Confirmation: b.Confirmation,
 		More: b.More, Drivers: nonEmptyLines(b.Drivers), Governs: nonEmptyLines(b.Governs), Tags: commas(b.Tags), Deciders: commas(b.Deciders), Consulted: commas(b.Consulted),
@@ -436,13 +435,13 @@ func (b *decisionForm) draft() (d decision.Draft, err error) {
 	}
 	if b.Date != "" {
 		if d.Date, err = time.Parse(time.DateOnly, b.Date); err != nil {
-			return d, &ken.Error{Code: ken.CodeInvalid, Field: "date", Msg: "this is no day", Try: "Write it as 2026-11-22."}
+			return d, &ken.Error{Code: ken.CodeInvalid, Field: "date", Msg: "this is not a date", Try: "Write it as 2026-11-22."}
 		}
 	}
 	return d, nil
 }
 
-// alternative reads "title: why".
+// alternative parses "title: why".
 func alternative(s string, chosen bool) decision.Alternative {
 	title, why, _ := strings.Cut(s, ": ")
 	return decision.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(why), Chosen: chosen}

@@ -175,7 +175,7 @@ func TestDecisionIsMoved(t *testing.T) {
 	if status != http.StatusConflict || statusOf(c, third) != "deprecated" {
 		t.Errorf("%d; the file says %s", status, statusOf(c, third))
 	}
-	p.says("has changed since the page was made")
+	p.says("has changed since the page was loaded")
 	for _, to := range []string{"superseded", "", "Accepted!"} {
 		if status, _ := post(t, c, "/console/decisions/ADR-0003/status", url.Values{"to": {to}}); status != http.StatusBadRequest || statusOf(c, third) != "deprecated" {
 			t.Errorf("%q: %d; the file says %s", to, status, statusOf(c, third))

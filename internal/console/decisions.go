@@ -11,20 +11,20 @@ import (
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
-// decisionsPerPage is how many decisions a list shows at once, and mostListed how many
-// of anything a page shows that was asked for more and more.
+// decisionsPerPage is how many decisions a list shows at once, and maxListed how many it shows at
+// most after repeated requests for more.
 const (
 	decisionsPerPage = 50
 	maxListed        = 10_000
 )
 
-// decisionsBody is the list of decisions: all of them, or what a search found.
+// decisionsBody holds the data of the list of decisions: all, or the results of a search.
 type decisionsBody struct {
 	Ours     bool
 	Question string
 	Governs  string // only those that govern this path or symbol
 	Rows     []decisionRow
-	Total    int // that the facets select
+	Total    int // number selected by the facets
 	All      int
 	Facets   []facetView
 	Chosen   []choice
@@ -33,9 +33,9 @@ type decisionsBody struct {
 	Problems []fileProblem
 }
 
-// decisionRow is a decision as a line of a list.
+// decisionRow is a decision in a list.
 type decisionRow struct {
-	Handle, Path string // its name, and its page
+	Handle, Path string // its short name, and its page
 	Title        string
 	Status, Tone string
 	Date         string
@@ -84,8 +84,8 @@ func (v *visit) listDecisions(r *decision.Registry, b *decisionsBody) {
 	}
 }
 
-// findDecisions are those that fit: the best first, or the last by number, which is what
-// who just looks in wants to see.
+// findDecisions returns the matching decisions: the best first, or without words the highest
+// number first, so the latest.
 func findDecisions(r *decision.Registry, words, governs string) (found []decision.Record) {
 	if words == "" && governs == "" {
 		found = r.List()
@@ -105,8 +105,8 @@ func findDecisions(r *decision.Registry, words, governs string) (found []decisio
 	return found
 }
 
-// facetsOfDecisions are what decisions are counted by: the field of the address, what
-// people call it, and what a record has of it.
+// facetsOfDecisions lists the facets of decisions: the parameter in the address, the name, and
+// the values of a record.
 var facetsOfDecisions = []struct {
 	name, title string
 	of          func(*decision.Record) []string
@@ -121,7 +121,7 @@ var facetsOfDecisions = []struct {
 	}},
 }
 
-// statusName is a status as people read it, and as the address has it.
+// statusName returns a status as pages and addresses have it.
 func statusName(s decision.Status) string {
 	if s == decision.Unknown {
 		return "unclear"
@@ -129,8 +129,8 @@ func statusName(s decision.Status) string {
 	return string(s)
 }
 
-// filterDecisions picks the records that the address selects, and counts the values of each facet
-// as package facet does: without the facet's own selection.
+// filterDecisions returns the records that the address selects, and the counts of each facet's
+// values. The counts ignore the facet's own selection, as in package facet.
 func filterDecisions(records []decision.Record, q url.Values) (chosen []decision.Record, counts []map[string]int) {
 	counts = make([]map[string]int, len(facetsOfDecisions))
 	for i := range counts {
@@ -157,10 +157,10 @@ func filterDecisions(records []decision.Record, q url.Values) (chosen []decision
 	return chosen, counts
 }
 
-// maxTags is how many tags the list is narrowed by.
+// maxTags is how many tags the list offers as filters.
 const maxTags = 30
 
-// decisionFacets are ways to narrow the list. A facet of one value tells nothing.
+// decisionFacets returns the filters of the list. It leaves out a facet with only one value.
 func decisionFacets(u *url.URL, counts []map[string]int) (out []facetView) {
 	order := map[string]int{}
 	for i, s := range decision.Statuses() {
@@ -184,7 +184,7 @@ func decisionFacets(u *url.URL, counts []map[string]int) (out []facetView) {
 	return out
 }
 
-// decisionTones are how the statuses of decisions are shown; of no other, nothing is known.
+// decisionTones gives the tones of the statuses of decisions. Other statuses have none.
 var decisionTones = map[decision.Status]string{decision.Proposed: "info", decision.Accepted: "success", decision.Rejected: "danger", decision.Unknown: "warning"}
 
 func decisionRowOf(r decision.Record) decisionRow {
@@ -192,8 +192,8 @@ func decisionRowOf(r decision.Record) decisionRow {
 		Date: dayOf(r.Date), Says: cmp.Or(r.Decision.Text, r.Context.Text, r.Preamble.Text), File: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
 }
 
-// decisionPath is the page of a decision. One whose file is called new goes by its path:
-// its name is that of the form for another one.
+// decisionPath returns the path of a decision's page. A decision with the name "new" gets its
+// file's path, because that name is the path of the form.
 func decisionPath(r *decision.Record) string {
 	if r.Handle == "new" {
 		return pathOf("decisions", r.Path)

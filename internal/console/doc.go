@@ -1,5 +1,6 @@
 // Package console serves Ken's web console. Its pages show what the agents know and which
-// knowledge a turn received and why. An operator can verify, correct and delete claims there.
+// knowledge a turn received and why. An operator can verify, correct and delete claims
+// there.
 //
 // A Console is an http.Handler for the paths below Prefix. The server renders all pages
 // with html/template, which escapes every text. They work without JavaScript. One script
@@ -9,8 +10,8 @@
 // # Access
 //
 // A request has an access.Principal in its context, set by the gateway, or the cookie of a
-// visitor who logged in with a key at LoginPath. It sees the knowledge of its own owner
-// only. Every page needs the right read. Turns and messages of all sessions need operate,
+// visitor who logged in with a key at LoginPath. It gets only the knowledge of its own
+// owner. Every page needs the right read. Turns and messages of all sessions need operate,
 // as in the API, and so does every change. Without operate, pages have no buttons.
 //
 // # Changes

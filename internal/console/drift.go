@@ -17,32 +17,32 @@ import (
 	"github.com/kenlayer/ken/internal/code/drift"
 )
 
-// driftBody is what files import, against what the layers permit.
+// driftBody holds the data of the page that compares imports with the permitted layers.
 type driftBody struct {
 	Ours     bool
 	Now      time.Time
-	Busy     bool // it is being found anew
+	Busy     bool // it is being computed again
 	Reading  codeProgress
-	Compared *driftResult // nil before the first time
+	Compared *driftResult // nil before the first result
 
-	Faults   []errorPage // why nothing can be said
-	Proposal string      // a manifest, where there is none
-	Bare     bool        // there is none, and no code either
+	Faults   []errorPage // why there is no result
+	Proposal string      // a proposed manifest, if there is none
+	Bare     bool        // there is neither a manifest nor code
 	Summary  string
 	Warnings []string
 	Layers   []layerRow
-	Columns  []layerRow // of the matrix; nil for one that nobody could read
-	Of       []choice   // the layers that what is new is narrowed to
+	Columns  []layerRow // columns of the matrix; nil if it would be too large
+	Of       []choice   // the layers to which the new violations are filtered
 	New      []driftGroup
-	Pairs    int    // of layers, not among New
-	Next     string // the page with more of what is new
+	Pairs    int    // layer pairs left out of New
+	Next     string // the page with more new violations
 	Known    []violation
-	MoreOf   int // in the baseline, not shown
+	MoreOf   int // baseline violations not shown
 	Fixed    []drift.Entry
-	Manifest string // page of the file
+	Manifest string // the page of the manifest
 }
 
-// layerRow is a layer, with what is against its rules.
+// layerRow is a layer with its violations.
 type layerRow struct {
 	drift.Layer
 	Number         int // from 1
@@ -52,35 +52,34 @@ type layerRow struct {
 	Cells          []layerCell
 }
 
-// layerCell says what one layer may have of another.
+// layerCell says whether one layer may depend on another.
 type layerCell struct {
 	Self, May bool
 	New       int
 	To        string
-	Path      string // of what is against it; "" for nothing
+	Path      string // link to the violations; "" for none
 }
 
-// driftGroup is what is new between two layers.
+// driftGroup holds the new violations between two layers.
 type driftGroup struct {
 	ID, From, To string
-	Violations   []violation // the first of them
+	Violations   []violation // the first ones
 
-	all []int // places in the report
+	all []int // indices in the report
 }
 
-// Total is how many there are.
+// Total returns the number of violations.
 func (g driftGroup) Total() int { return len(g.all) }
 
-// violation is one with the pages that show it.
+// violation is a violation with links.
 type violation struct {
 	drift.Violation
-	Path   string // of the file
-	Import string // page of what is imported; "" for none
+	Path   string // page of the file
+	Import string // page of the imported package; "" for none
 	Guess  bool
 }
 
-// Most layers that a matrix is drawn of, violations that are shown at once, and known
-// ones.
+// Limits: layers of a matrix, new violations shown at once, and known violations.
 const (
 	maxMatrix      = 60
 	violationsPage = 200
@@ -104,7 +103,7 @@ func driftPage(v *visit) error {
 	return v.page("drift", page{Title: "Drift", Section: secStructure, Tab: "Drift", Live: []string{liveProject, liveCode}, Body: b})
 }
 
-// fillDrift says what was found.
+// fillDrift sets the result.
 func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
@@ -124,8 +123,8 @@ func (v *visit) fillDrift(b *driftBody) {
 	b.layers(c)
 }
 
-// fillNewViolations says what is new, pair by pair of layers: of those that the address names, as
-// much as it asks for.
+// fillNewViolations sets the new violations by pair of layers: those that the address selects, up
+// to its limit.
 func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
 	show := v.intParam("show", violationsPage, 1, maxListed)
 	groups := c.pairs
@@ -173,7 +172,7 @@ func (v *visit) violation(x *drift.Violation) violation {
 	return out
 }
 
-// driftProposal is the manifest of the project as it is, as plain text.
+// driftProposal serves the proposed manifest of the project as plain text.
 func driftProposal(v *visit) error {
 	if _, _, err := v.code(); err != nil {
 		return err
@@ -189,7 +188,7 @@ func driftProposal(v *visit) error {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(c.proposal)))
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(c.proposal) // the visitor is gone, if it fails
+	_, _ = v.w.Write(c.proposal) // fails if the visitor is gone
 	return nil
 }
 
@@ -200,10 +199,10 @@ type driftResult struct {
 	of       driftInputs
 	manifest *drift.Manifest
 	report   drift.Report
-	pairs    []driftGroup // of what is new
-	proposal []byte       // where there is no manifest; nil otherwise
-	bare     bool         // there is no source file to propose one for
-	err      error        // why there is nothing of this
+	pairs    []driftGroup // of the new violations
+	proposal []byte       // the proposed manifest if there is none; nil otherwise
+	bare     bool         // there is no source file for a proposal
+	err      error        // why there is no result
 }
 
 // driftInputs identifies what a comparison depends on: the graph and two files.
@@ -215,12 +214,13 @@ type driftInputs struct {
 // driftMaxAge is how long a result is valid when files are not watched.
 const driftMaxAge = time.Minute
 
-// driftInputs says what a comparison would go by now.
+// driftInputs returns the current inputs of a comparison.
 func (c *Console) driftInputs() driftInputs {
 	return driftInputs{version: c.layer.Operator().Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }
 
-// fileStamp changes when a file of the project does; "" for none.
+// fileStamp returns a value that changes when a file of the project does; "" if there is no such
+// file.
 func (c *Console) fileStamp(file string) string {
 	info, err := os.Lstat(filepath.Join(c.layer.Root(), filepath.FromSlash(file)))
 	if err != nil {
@@ -229,8 +229,9 @@ func (c *Console) fileStamp(file string) string {
 	return strconv.FormatInt(info.Size(), 36) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 36)
 }
 
-// compare returns what comparing the project's imports with its layers found last, nil for
-// nothing yet. A large project takes longer than a page may.
+// compare returns the latest comparison of the project's imports with its layers, or nil if there
+// is none yet. It is computed in the background, because a large project takes longer than a page
+// may.
 func (v *visit) compare() *driftResult {
 	c := v.con
 	follows, now := c.layer.Config().Graph.Watch, c.driftInputs()
@@ -239,8 +240,8 @@ func (v *visit) compare() *driftResult {
 	}, func(context.Context, *driftResult) *driftResult { return c.compareDrift(follows) })
 }
 
-// compareDrift compares. Files that nobody follows are looked at first. It returns nil when the
-// console ends meanwhile.
+// compareDrift compares imports and layers. If followed is false, it updates the code first. It
+// returns nil if the console ends meanwhile.
 func (c *Console) compareDrift(followed bool) *driftResult {
 	base, err := c.layer.Operator().ReadCode(c.stop)
 	if err == nil && !followed {
@@ -257,7 +258,7 @@ func (c *Console) compareDrift(followed bool) *driftResult {
 	return out
 }
 
-// compare reads what says how it should be, and compares the graph with that.
+// compare reads the manifest and the baseline, and compares the graph with them.
 func (f *driftResult) compare(c *Console) {
 	view := c.layer.Operator().Codebase().View()
 	f.of.version = view.Version()
@@ -276,11 +277,10 @@ func (f *driftResult) compare(c *Console) {
 	}
 }
 
-// Known is what the baseline has of what was found.
+// Known returns the violations that the baseline has.
 func (f *driftResult) Known() []drift.Violation { return f.report.Known }
 
-// pairsOf sorts violations by the layers that should not know each other, those with the
-// most first.
+// pairsOf groups violations by pair of layers, the largest group first.
 func pairsOf(list []drift.Violation) []driftGroup {
 	var out []driftGroup
 	at := map[[2]string]int{}
@@ -299,8 +299,8 @@ func pairsOf(list []drift.Violation) []driftGroup {
 	return out
 }
 
-// layers lists the layers as the manifest does, each with what is against its rules, and
-// which others it may depend on: a matrix, if it is one that somebody could read.
+// layers lists the layers in the manifest's order, each with its violations and the layers that
+// it may depend on. It builds a matrix only if that is small enough to read.
 func (b *driftBody) layers(c *driftResult) {
 	added, known := map[[2]string]int{}, map[[2]string]int{}
 	for _, g := range c.pairs {

@@ -16,36 +16,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// tryBody is a message that nobody sent, and what a turn with it would be given.
+// tryBody holds the data of a dry run: a message, and what a turn with it would receive.
 type tryBody struct {
 	Message, Earlier, System string
 	Session, Project, Agent  string
 	Form                     settingsForm
 	Picture                  *receiptView
 	Block                    string
-	Insertion                string // where the block would go
+	Insertion                string // position of the block
 	Mode                     ken.Mode
 	Tone                     string
 	Cause                    string
-	Long                     bool // it is longer than what is tried
+	Long                     bool // the message is longer than a dry run allows
 	MostMessage, MostEarlier int
 
-	Model   string // that can be asked; "" for none
+	Model   string // the model that can be asked; "" for none
 	Answers []triedAnswer
 
 	turn       ken.Turn
 	insertions []middleware.Insertion
 }
 
-// Most code points of what may be tried: an address has to hold it.
+// Limits of a dry run's inputs, in code points: the address must hold them.
 const (
 	maxMessage = 6000
 	maxEarlier = 2000
 )
 
-// tryPage shows what a turn would be given, and leaves no trace. It tells of nobody's
-// conversation, so who may read may try; but in a session it may tell where that stands,
-// and takes the right to see what was said there.
+// tryPage shows what a turn would receive, and stores nothing. Read is enough for it,
+// because it shows nobody's conversation. For a session it may show the session's state, so
+// that takes the right to see the session's messages.
 func tryPage(v *visit) error {
 	b, err := v.tryOf()
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *visit) tryForm(b *tryBody) error {
 	return v.page("try", page{Title: "Try a message", Section: secTurns, Tab: "Try a message", Body: b})
 }
 
-// tryOf tries the message of the address.
+// tryOf runs the dry run that the address describes.
 func (v *visit) tryOf() (*tryBody, error) {
 	b := &tryBody{Message: strings.TrimSpace(v.param("message")), Earlier: strings.TrimSpace(v.param("earlier")), System: strings.TrimSpace(v.param("system")),
 		Project: strings.TrimSpace(v.param("project")), Agent: strings.TrimSpace(v.param("agent")), MostMessage: maxMessage, MostEarlier: maxEarlier}
@@ -105,26 +105,26 @@ func (v *visit) tryMessage(b *tryBody) error {
 	})
 }
 
-// settingsForm is what a turn may be tried with, as the address has it.
+// settingsForm holds the settings of a dry run, from the address.
 type settingsForm struct {
 	Fields []settingField
-	Config config.Config // the settings in force with those of the form; of use while nothing is wrong
-	Given  bool          // the address says at least one of them
-	Wrong  []string      // labels of the fields that can't be used
-	Other  int           // fields that differ from what is in force
+	Config config.Config // the current settings with the form's changes; valid only if Wrong is empty
+	Given  bool          // the address sets at least one
+	Wrong  []string      // labels of the invalid fields
+	Other  int           // number of fields that differ from the current settings
 }
 
-// settingField is one setting.
+// settingField is a setting in the form.
 type settingField struct {
 	Key, Label, Hint string
-	Value, Now       string   // as the form has it, and as it is in force
-	Choices          []string // nil for one that is written
+	Value, Now       string   // the form's value, and the current one
+	Choices          []string // nil for a text field
 	Number           bool
-	Msg, Try         string // what is wrong with the value; "" when nothing is
+	Msg, Try         string // the error of the value; "" if it is valid
 }
 
-// trialSettings are the settings that the form has, by their keys in the configuration. mode is
-// none of those: it is two switches.
+// trialSettings lists the settings in the form, by their configuration keys. mode is not a
+// key; it stands for two switches.
 var trialSettings = []settingField{
 	{Key: modeField, Label: "Search", Hint: "by words and meaning, or by one of them", Choices: []string{string(ken.ModeHybrid), string(ken.ModeKeyword), string(ken.ModeVector)}},
 	{Key: "retrieval.weight", Label: "Weight", Hint: "how deep to go", Choices: []string{"none", "low", "default", "high"}},
@@ -141,9 +141,9 @@ var trialSettings = []settingField{
 
 const modeField = "mode"
 
-// settings reads the form from the address. What the address does not say is as it is in
-// force; scopes are those that a turn had, nil for the configured ones. A value that can't
-// be used stays in its field.
+// settings reads the form from the address. Fields that the address leaves out have the
+// current values. scopes are the turn's scopes, nil for the configured ones. An invalid
+// value stays in its field.
 func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 	f := settingsForm{Config: v.con.layer.Config()}
 	if scopes != nil {
@@ -178,8 +178,8 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 	return f, nil
 }
 
-// markInvalid notes that a value can't be used, at the field that the error names or else at
-// the one with the key. It reports whether there is such a field.
+// markInvalid records an invalid value at the field that the error names, or else at the
+// field of key. It returns false if there is no such field.
 func (f *settingsForm) markInvalid(key string, err error) bool {
 	var e *ken.Error
 	if !errors.As(err, &e) {
@@ -195,7 +195,7 @@ func (f *settingsForm) markInvalid(key string, err error) bool {
 	return false
 }
 
-// settingOf is a setting as text.
+// settingOf returns a setting as text.
 func settingOf(c *config.Config, key string) (string, error) {
 	if key != modeField {
 		return c.Get(key)
@@ -221,7 +221,8 @@ func setSetting(c *config.Config, key, value string) error {
 	return nil
 }
 
-// whatifBody is a turn tried twice: with the settings as they are, and with others.
+// whatifBody holds the data of a turn tried twice: with the current settings, and with
+// others.
 type whatifBody struct {
 	Now    time.Time
 	ID     string
@@ -235,11 +236,11 @@ type whatifBody struct {
 	Block  string
 }
 
-// measure is one figure of both trials.
+// measure is a figure of both dry runs.
 type measure struct{ Name, Now, Then string }
 
-// whatifPage tries a turn again with other settings than those in force. All of them are
-// in the address, so that a finding can be kept and sent.
+// whatifPage tries a turn with other settings. All of them are in the address, so that the
+// result can be bookmarked and shared.
 func whatifPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := whatifBody{Now: v.now(), ID: id, Views: v.turnViews(id, "whatif")}
@@ -264,14 +265,14 @@ func whatifPage(v *visit) error {
 	return v.page("whatif", page{Title: "What if", Section: secTurns, Tab: "Live", Body: &b})
 }
 
-// runBoth tries the turn with the settings in force and with those of the form.
+// runBoth tries the turn with the current settings and with the form's.
 func (v *visit) runBoth(b *whatifBody, asked ken.Turn) error {
 	is, err := v.con.layer.Operator().DryRun(v.ctx(), asked, v.con.layer.Config())
 	if err != nil {
 		return err
 	}
 	other := asked
-	other.Scopes = nil // those of the form
+	other.Scopes = nil // use those of the form
 	would, err := v.con.layer.Operator().DryRun(v.ctx(), other, b.Form.Config)
 	if err != nil {
 		return err
@@ -292,7 +293,7 @@ func (v *visit) runBoth(b *whatifBody, asked ken.Turn) error {
 	})
 }
 
-// measures are the figures of two receipts side by side.
+// measures returns the figures of two receipts side by side.
 func measures(a, b *ken.Receipt) []measure {
 	of := func(name string, of func(*ken.Receipt) string) measure { return measure{name, of(a), of(b)} }
 	return []measure{
@@ -311,20 +312,20 @@ func measures(a, b *ken.Receipt) []measure {
 	}
 }
 
-// replayBody is what a turn was given, and what it would be given now.
+// replayBody holds what a turn received, and what it would receive now.
 type replayBody struct {
 	Now    time.Time
 	Turn   inspect.Turn
 	Tone   string
 	Views  []choice
 	Then   inspect.Replay
-	After  *ken.Receipt // nil where the turn can't be asked again
+	After  *ken.Receipt // nil if the turn can't be tried again
 	Change blockComparison
-	Unable *errorPage // why it can't
+	Unable *errorPage // the reason why it can't
 }
 
-// replayPage shows the bytes as they were, and asks the same again with the settings and
-// the knowledge of now.
+// replayPage shows the block as it was sent, and the block for the same question with the
+// current settings and knowledge.
 func replayPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := replayBody{Now: v.now(), Views: v.turnViews(id, "replay")}
@@ -351,7 +352,7 @@ func replayPage(v *visit) error {
 	return v.page("replay", page{Title: "Turn, then and now", Section: secTurns, Tab: "Live", Body: &b})
 }
 
-// askedTurn is a turn as it was asked, or why nobody knows that any more.
+// askedTurn returns a turn as it was asked, or the reason why that is unknown.
 func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
 	t, err := v.con.layer.Operator().TurnAsked(v.ctx(), v.owner(), id)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -365,7 +366,7 @@ func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
 	return t, nil, err
 }
 
-// compareReplay compares the block that was given with the one that was tried.
+// compareReplay compares the block that was sent with the one that was tried.
 func (v *visit) compareReplay(b *replayBody) error {
 	return v.withStore(func(s store.Engine) error {
 		before, err := v.receiptView(s, &b.Turn.Receipt, b.Turn.Items, nil)
@@ -386,15 +387,14 @@ func (v *visit) compareReplay(b *replayBody) error {
 	})
 }
 
-// blockSide is one of two blocks that are compared.
+// blockSide is one of two compared blocks.
 type blockSide struct {
 	Receipt *ken.Receipt
 	Items   []itemView
-	Parts   map[string]string // what the block says of each item, by its id
+	Parts   map[string]string // the text of each item, by its id
 }
 
-// sideOf reads a block. missing are the ids of items that are not in it, because nobody
-// knows their words any more.
+// sideOf splits a block into items. missing lists the ids of items whose text is unknown.
 func sideOf(p *receiptView, block string, missing []string) blockSide {
 	gone := map[string]bool{}
 	for _, id := range missing {
@@ -409,11 +409,11 @@ func sideOf(p *receiptView, block string, missing []string) blockSide {
 	return blockSide{p.Receipt, p.Items, partsOf(block, ids)}
 }
 
-// partsOf cuts a block into what it says of each item, without the short ids, which say
-// nothing of it. It is nil for a block with other items than those.
+// partsOf splits a block into the texts of its items, without their short ids. It returns
+// nil if the block does not have exactly these items.
 func partsOf(block string, ids []string) map[string]string {
 	block = strings.TrimSuffix(block, guardrail.FrameClose)
-	parts := strings.Split(block, "\n"+guardrail.ItemMark)[1:] // in an item no other line begins so
+	parts := strings.Split(block, "\n"+guardrail.ItemMark)[1:] // no other line of an item begins like this
 	if len(parts) != len(ids) {
 		return nil
 	}
@@ -425,33 +425,33 @@ func partsOf(block string, ids []string) map[string]string {
 	return out
 }
 
-// What became of an item from one block to another.
+// The differences between two blocks.
 const (
 	itemSame    = "unchanged"
 	itemChanged = "other words"
 	itemGone    = "gone"
 	itemNew     = "new"
-	itemBoth    = "in both" // and nobody knows what it said
+	itemBoth    = "in both" // its earlier text is unknown
 )
 
-// comparedItem is an item of one of two blocks, or of both.
+// comparedItem is an item of one or both blocks.
 type comparedItem struct {
 	Op, Tone, ID, Label, Path string
-	Was, Is                   int // its places, from 1; 0 where it is not
+	Was, Is                   int // positions from 1; 0 if absent
 	Pieces                    []diff.Piece
-	Text                      string // of an item that is in one of them alone
-	Why                       string // it is gone, or was not there
+	Text                      string // set for an item of only one block
+	Why                       string // why it is absent from the other
 }
 
-// blockComparison is two blocks, item by item.
+// blockComparison compares two blocks, item by item.
 type blockComparison struct {
-	Different                []comparedItem // those of the first in its order, then the new ones
-	Alike                    []comparedItem // and those of which nothing is known to differ
+	Different                []comparedItem // items that differ: those of the first block in its order, then the new ones
+	Alike                    []comparedItem // items without a known difference
 	Same, Changed, Gone, New int
 }
 
-// compareBlocks says what became of the items of a block. lost says what happened to one
-// that is gone, "" for what the second receipt knows of it.
+// compareBlocks compares the items of two blocks. lost returns what happened to an item that
+// is gone, or "" to use the second receipt's reason.
 func compareBlocks(before, after blockSide, lost func(*itemView) string) blockComparison {
 	var out blockComparison
 	was := map[string]bool{}
@@ -498,7 +498,7 @@ func compareBlocks(before, after blockSide, lost func(*itemView) string) blockCo
 	return out
 }
 
-// whyAbsent says why a turn did not have something, as far as its receipt knows.
+// whyAbsent returns why a turn did not have an item, as far as its receipt shows.
 func whyAbsent(r *ken.Receipt, id string) string {
 	for _, c := range r.Cut {
 		if c.ID != id {

@@ -141,7 +141,7 @@ func TestWhatIf(t *testing.T) {
 			gone++
 		}
 	}
-	p.says("middleware.vector is false", strconv.Itoa(gone)+" gone", "others bore on the question more (pool)")
+	p.says("middleware.vector is false", strconv.Itoa(gone)+" gone", "others matched the question better (pool)")
 	if have, want := text(p.one(".block")), strings.Join(strings.Fields(would.Receipt.Block), " "); have != want {
 		t.Errorf("the block is %s, want %s", have, want)
 	}

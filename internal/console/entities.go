@@ -14,25 +14,25 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entitiesPerPage is how many entities a list shows at once, and mostDescribed how many
-// descriptions are looked at for a type: what something is stands in its description
-// and in no index.
+// entitiesPerPage is how many entities a list shows at once. maxDescribed is how many
+// descriptions are searched for a type: the type is stored in the description and not
+// indexed.
 const (
 	entitiesPerPage = 50
 	maxDescribed    = 500
 	maxSkipped      = 100_000
 )
 
-// entitiesBody is the list of entities.
+// entitiesBody holds the data of the list of entities.
 type entitiesBody struct {
 	Question string
 	Type     string
 	Types    []choice
 	Hits     []entity.Hit
 	Total    int
-	Most     bool // of this type there may be more
+	Most     bool // there may be more of this type
 	Next     string
-	Describe []string // types that a new one may have
+	Describe []string // the types that a new entity may have
 }
 
 func entitiesPage(v *visit) error {
@@ -66,16 +66,16 @@ func entitiesPage(v *visit) error {
 	return v.page("entities", page{Title: "Entities", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// currentFilter selects what is valid now, in every scope.
+// currentFilter selects the valid claims in every scope.
 func (v *visit) currentFilter() *ken.Filter { return &ken.Filter{Unscoped: true, Now: v.now().UTC()} }
 
-// describableTypes are the types that an entity can be said to have.
+// describableTypes lists the types that a user may set.
 func describableTypes() []string {
 	return slices.DeleteFunc(entity.Types(), func(t string) bool { return t == entity.Unknown || t == task.Type })
 }
 
-// ofType finds entities that were described as being of a type, by name, with a part of
-// it if one is asked for. more says that only the latest descriptions were looked at.
+// ofType finds entities described as of a type, sorted by name. part, if set, must be
+// contained in the name. more says that older descriptions were not searched.
 func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity.Matches, more bool, err error) {
 	found.Hits = []entity.Hit{}
 	f := v.currentFilter()
@@ -86,7 +86,7 @@ func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity
 	}
 	if part != "" {
 		if part, err = entity.Spell(part); err != nil {
-			return found, false, nil //nolint:nilerr // what is no name is part of none
+			return found, false, nil //nolint:nilerr // an invalid name matches nothing
 		}
 	}
 	displays := map[string]string{}
@@ -114,8 +114,8 @@ func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity
 	return found, len(newest.Hits) == maxDescribed, v.countHits(v.ctx(), s, found.Hits)
 }
 
-// displayed is an entity's name as its description writes it, as in "Payments: moves
-// the money".
+// displayed returns an entity's name as its description writes it, such as "Payments:
+// moves the money".
 func displayed(text, name string) string {
 	first, _, _ := strings.Cut(text, ":")
 	if s, err := entity.Spell(first); err == nil && s == name {
@@ -124,7 +124,7 @@ func displayed(text, name string) string {
 	return name
 }
 
-// countHits says how much is known of each.
+// countHits counts the records of each entity.
 func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit) error {
 	names := make([]string, len(hits))
 	for i := range hits {
@@ -151,14 +151,14 @@ func withoutParam(v *visit, name string) string {
 	return u.RequestURI()
 }
 
-// tasksPerPage is how many tasks a list shows at once, and tasksRead how many are looked
-// at for that: their states stand in the tasks themselves.
+// tasksPerPage is how many tasks a list shows at once. tasksRead is how many are read to
+// find them, because a task's status is not indexed.
 const (
 	tasksPerPage = 50
 	tasksRead    = 400
 )
 
-// tasksBody is the list of tasks.
+// tasksBody holds the data of the list of tasks.
 type tasksBody struct {
 	Tasks  []taskLine
 	States []choice
@@ -166,8 +166,8 @@ type tasksBody struct {
 	Next   string
 }
 
-// tasksPage lists tasks, the newest first: those that are not over, unless the address
-// asks for a state or for all.
+// tasksPage lists tasks, newest first: the open ones, unless the address names a status
+// or all.
 func tasksPage(v *visit) error {
 	state := v.param("state")
 	b := tasksBody{All: state == "all"}
@@ -199,7 +199,7 @@ func tasksPage(v *visit) error {
 	return v.page("entity_tasks", page{Title: "Tasks", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// taskNames are the names of the tasks before the one of the address, the newest first.
+// taskNames returns the names of the tasks before the one in the address, newest first.
 func (v *visit) taskNames(s store.Engine) (names []string, err error) {
 	before, _ := strconv.ParseUint(v.param("before"), 10, 64)
 	numbers := map[string]uint64{}
@@ -216,7 +216,7 @@ func (v *visit) taskNames(s store.Engine) (names []string, err error) {
 	return names, nil
 }
 
-// tasksFrom reads tasks until the page is full, or enough were looked at.
+// tasksFrom reads tasks until the page is full or the limit is reached.
 func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted func(*task.Task) bool) error {
 	const some = 50
 	for at := 0; at < len(names); at += some {
@@ -226,7 +226,7 @@ func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted f
 			if err != nil {
 				return err
 			}
-			if slices.Contains(names[at:end], task.Name(t.ID)) { // and is not one that is about these
+			if slices.Contains(names[at:end], task.Name(t.ID)) { // a claim of a task, not one that only mentions tasks
 				read = append(read, t)
 			}
 		}

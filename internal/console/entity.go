@@ -18,26 +18,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entityBody is an entity's page.
+// entityBody holds the data of an entity's page.
 type entityBody struct {
 	View     entity.View
 	Now      time.Time
-	Own      []ruleRow // rules of its own
-	Near     []ruleRow // of what is one dependency away
+	Own      []ruleRow // its own rules
+	Near     []ruleRow // rules of its direct dependencies
 	Aspects  []aspectView
-	Links    []linkTable // what it depends on, and what depends on it
+	Links    []linkTable // dependencies in both directions
 	Tasks    []taskLine
 	Evidence []pieceCount
-	Saying   []row // claims that say what it is
-	Old      []row // what was replaced
+	Saying   []row // claims that describe it
+	Old      []row // replaced claims
 	OldPath  string
 	Around   neighbourhood
-	Types    []string // that it may be said to have
-	Ways     []string // of depending
-	Known    bool     // somebody said what it is
+	Types    []string // types that it may have
+	Ways     []string // types of dependencies
+	Known    bool     // it has a description
 }
 
-// ruleRow is a constraint. Its text is whole: half a rule is another rule.
+// ruleRow is a constraint. Its text is not cut, because a cut rule could mean something
+// else.
 type ruleRow struct {
 	row
 	Via, Says string
@@ -48,46 +49,45 @@ type aspectView struct {
 	Name   string
 	Weight float64
 	Rows   []row
-	Rules  int // that are filed under it, and listed above
-	More   int // claims that are not shown
+	Rules  int // rules under the aspect, which are listed above
+	More   int // claims not shown
 }
 
-// linkTable are the dependencies of one direction.
+// linkTable holds the dependencies of one direction.
 type linkTable struct {
-	Title, Other string // of the table, and of its column of names
-	Out          bool   // from the entity
+	Title, Other string // titles of the table and of its column of names
+	Out          bool   // from the entity to others
 	Links        []dependency
 }
 
-// dependency is one of them, as people say it.
+// dependency is a dependency for display.
 type dependency struct {
 	entity.Dependency
 	How string
 }
 
-// taskLine is a task as a line of a list.
+// taskLine is a task in a list.
 type taskLine struct {
 	task.Task
 	Tone  string
 	State string
 }
 
-// pieceCount is how many pieces of a kind of evidence there are.
+// pieceCount is the number of pieces of evidence of a kind.
 type pieceCount struct {
 	Name  string
 	Count int
 }
 
-// neighbourhood is a drawn graph and what is read in its place.
+// neighbourhood is a drawn graph with its text form.
 type neighbourhood struct {
 	Drawn, List template.HTML
 	Depths      []choice
 	Nodes       int
-	Left        int // that did not fit
+	Left        int // nodes left out
 }
 
-// attributesShown is how many claims of an aspect an entity's page has: who wants all of
-// them looks at the store.
+// attributesShown is how many claims of an aspect an entity's page shows.
 const attributesShown = 8
 
 func entityPage(v *visit) error {
@@ -113,7 +113,7 @@ func entityPage(v *visit) error {
 	return v.page("entity", page{Title: b.View.Display, Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// fillEntity makes lines of what the view has.
+// fillEntity converts the view to rows.
 func (v *visit) fillEntity(b *entityBody) {
 	e := &b.View
 	for i := range e.Constraints {
@@ -127,7 +127,7 @@ func (v *visit) fillEntity(b *entityBody) {
 	}
 	for i := range e.Aspects {
 		a := &e.Aspects[i]
-		if len(a.Attributes) == 0 { // rules alone, which are listed already
+		if len(a.Attributes) == 0 { // only rules, which are listed already
 			continue
 		}
 		b.Aspects = append(b.Aspects, aspectView{Name: a.Name, Weight: a.Weight, Rows: v.claimRows(a.Attributes), Rules: a.Constraints,
@@ -154,7 +154,7 @@ func dependencies(links []entity.Dependency) []dependency {
 	return out
 }
 
-// claimRow is a claim of a view as a line of a list.
+// claimRow converts a claim of a view to a row.
 func (v *visit) claimRow(c *entity.Claim) row {
 	whole := v.con.layer.Operator().View(c.Whole)
 	return rowOf(&whole, v.now())
@@ -168,7 +168,7 @@ func (v *visit) claimRows(claims []entity.Claim) []row {
 	return out
 }
 
-// taskTones are the tones of the states of tasks.
+// taskTones gives the tones of task statuses.
 var taskTones = map[task.Status]string{task.InProgress: "info", task.Blocked: "warning", task.Done: "success"}
 
 func taskLineOf(t task.Task) taskLine {
@@ -179,7 +179,7 @@ func taskLineOf(t task.Task) taskLine {
 	return r
 }
 
-// entityGraph draws what is around an entity, as far as the address asks for.
+// entityGraph draws the neighbourhood of an entity, up to the depth in the address.
 func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) {
 	depth := v.intParam("depth", 1, 1, entity.MaxDepth)
 	g, err := entity.Neighbourhood(v.ctx(), s, name, depth, v.currentFilter(), func(o *entity.Options) { o.Now = v.con.opts.Now })
@@ -204,7 +204,7 @@ func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) 
 	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }
 
-// drawGraph draws a neighbourhood, with links to others of another depth.
+// drawGraph draws a neighbourhood, with links to other depths.
 func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbourhood {
 	out := neighbourhood{Drawn: chart.Graph(*d), List: chart.GraphList(*d), Nodes: len(d.Nodes), Left: left}
 	for i := 1; i <= deepest; i++ {
@@ -213,7 +213,8 @@ func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbou
 	return out
 }
 
-// entityAction is a handler that changes the entity of the path and goes back to its page.
+// entityAction returns a handler that changes the entity of the path and redirects to
+// its page.
 func entityAction(did string, do func(v *visit, e *edit.Editor, name string) error) func(*visit) error {
 	return func(v *visit) error {
 		name := v.r.PathValue("name")
@@ -228,7 +229,7 @@ func entityAction(did string, do func(v *visit, e *edit.Editor, name string) err
 // formValue returns a form value without surrounding space.
 func (v *visit) formValue(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
 
-// renameEntity goes on to the page under the new name.
+// renameEntity redirects to the page of the new name.
 func renameEntity(v *visit) error {
 	name := v.formValue("to")
 	err := v.withStore(func(s store.Engine) error {
@@ -261,7 +262,7 @@ func describeEntity(v *visit, e *edit.Editor, name string) error {
 	return err
 }
 
-// describeNew describes an entity that may not be known yet, by the name in the form.
+// describeNew describes the entity that the form names. The entity may be new.
 func describeNew(v *visit) error {
 	name := v.formValue("name")
 	err := v.withStore(func(s store.Engine) error { return describeEntity(v, v.desk(s).Editor(), name) })
@@ -276,9 +277,9 @@ func ruleEntity(v *visit, e *edit.Editor, name string) error {
 	return err
 }
 
-// Which way a new dependency leads.
+// The direction of a new dependency.
 const (
-	dependsOn = "on" // the entity depends on the other one
+	dependsOn = "on" // the entity depends on the other
 	neededBy  = "by"
 )
 
@@ -289,13 +290,13 @@ func linkEntity(v *visit, e *edit.Editor, name string) error {
 	case neededBy:
 		source, target = target, source
 	default:
-		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "says neither which of the two depends on the other", Try: "Choose one of the two ways."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "the direction of the dependency is missing", Try: "Choose one of the two directions."}
 	}
 	strength := 0.0
 	if s := v.formValue("strength"); s != "" {
 		var err error
 		if strength, err = strconv.ParseFloat(s, 64); err != nil {
-			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is no number", Try: "Give a number from 0 to 1."}
+			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is not a number", Try: "Give a number from 0 to 1."}
 		}
 	}
 	_, err := e.AddDependency(v.ctx(), source, v.formValue("type"), target, strength)

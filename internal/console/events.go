@@ -17,21 +17,21 @@ import (
 // Topics that a page can follow.
 const (
 	liveClaims    = "claims"    // the log has grown
-	liveTurns     = "turns"     // a turn was prepared, or its answer was looked at
-	liveAttention = "attention" // what waits for a person is another number
+	liveTurns     = "turns"     // a turn was prepared, or its answer was evaluated
+	liveAttention = "attention" // the numbers of the queues have changed
 	liveJobs      = "jobs"
 	liveCode      = "code"    // files of the project were read
-	liveProject   = "project" // decisions, objectives, or what is against the layers
+	liveProject   = "project" // decisions, objectives or layer violations have changed
 )
 
-// maxStreams bounds the pages that follow changes at once.
+// maxStreams is the largest number of concurrent event streams.
 const maxStreams = 200
 
-// heartbeat is how many ticks a stream says nothing at most: it finds out that the
-// visitor has left, and a proxy in between that it is not dead.
+// heartbeat is the largest number of ticks between two writes to a stream. The writes detect
+// that the visitor has left, and keep proxies from closing the connection.
 const heartbeat = 15
 
-// jobTicks is how many ticks pass between two looks at jobs, which are read one by one.
+// jobTicks is how many ticks pass between two checks of the jobs, which are read one by one.
 const jobTicks = 3
 
 // serveEvents streams the names of topics that changed. The page then reloads itself, so
@@ -39,7 +39,7 @@ const jobTicks = 3
 func serveEvents(v *visit) error {
 	if v.con.streams.Add(1) > maxStreams {
 		v.con.streams.Add(-1)
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages follow changes already", Try: "Close some of them; this one still shows what is there when it is loaded."}
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages have live updates", Try: "Close some of them; this one still shows what is there when it is loaded."}
 	}
 	defer v.con.streams.Add(-1)
 	topics := strings.Split(v.param("topics"), ",")
@@ -49,12 +49,12 @@ func serveEvents(v *visit) error {
 	return v.withStore(func(s store.Engine) error {
 		h := v.w.Header()
 		h.Set("Content-Type", "text/event-stream")
-		h.Set("X-Accel-Buffering", "no") // of a proxy that would collect them
+		h.Set("X-Accel-Buffering", "no") // a proxy must not buffer the events
 		v.w.WriteHeader(http.StatusOK)
 		out := &eventStream{w: v.w, c: http.NewResponseController(v.w)}
 		w := topicWatcher{v: v, s: s, topics: topics}
 		seq := s.Seq()
-		w.changedTopics(ctx, 0) // before the page hears that it is followed: what comes then is told
+		w.changedTopics(ctx, 0) // before the page is told that the stream works, so that later changes are reported
 		grown := w.watchLog(ctx, seq)
 		out.send("ready")
 		for _, topic := range w.missedTopics(v.param("at"), seq) {
@@ -102,29 +102,29 @@ func (s *eventStream) put(text string) {
 	}
 }
 
-// topicWatcher knows what a stream has told of.
+// topicWatcher holds the state that a stream has reported.
 type topicWatcher struct {
 	v       *visit
 	s       store.Engine
 	topics  []string
 	turn    string
-	waits   string // what waits for a person
+	waits   string // numbers of the queues
 	jobs    string
 	code    string
 	project string
 }
 
-// pageState says what a page was made of: how far the log had come, and the last turn.
+// pageState identifies the state that a page shows: the log's last event and the last turn.
 func (v *visit) pageState() string {
 	turn, _, _ := v.con.turns.Latest(v.owner())
 	return fmt.Sprintf("%d.%s", v.logSeq, turn)
 }
 
-// missedTopics are the topics of which something has changed between a page's moment and the
-// stream's.
+// missedTopics returns the topics that changed between the page's state and the start of the
+// stream.
 func (w *topicWatcher) missedTopics(moment string, seq uint64) (topics []string) {
 	then, turn, ok := strings.Cut(moment, ".")
-	if !ok { // it did not say
+	if !ok { // the page sent no state
 		return nil
 	}
 	if then != strconv.FormatUint(seq, 10) {
@@ -136,7 +136,8 @@ func (w *topicWatcher) missedTopics(moment string, seq uint64) (topics []string)
 	return slices.DeleteFunc(topics, func(t string) bool { return !slices.Contains(w.topics, t) })
 }
 
-// watchLog is told each time the log has grown, from a number on. It ends with ctx.
+// watchLog returns a channel that receives whenever the log has grown beyond seq. It ends
+// with ctx.
 func (w *topicWatcher) watchLog(ctx context.Context, seq uint64) <-chan struct{} {
 	grown := make(chan struct{}, 1)
 	w.v.con.background.Go(func() {
@@ -151,7 +152,7 @@ func (w *topicWatcher) watchLog(ctx context.Context, seq uint64) <-chan struct{}
 	return grown
 }
 
-// changedTopics returns the topics of which something has changed since the last look.
+// changedTopics returns the topics that changed since the last call.
 func (w *topicWatcher) changedTopics(ctx context.Context, n int) (changed []string) {
 	for _, topic := range w.topics {
 		different := false
@@ -186,8 +187,8 @@ func replace[T comparable](have *T, now T) bool {
 	return was != now
 }
 
-// lastTurn names the newest receipt as it is: what its answer turned out to do is
-// written later.
+// lastTurn identifies the newest receipt and its content, because the evaluation of its
+// answer is added later.
 func (w *topicWatcher) lastTurn(ctx context.Context) string {
 	list, _, err := w.v.con.layer.Operator().Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
 	if err != nil || len(list) == 0 {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// funcs are what templates may call. What needs the time gets it as an argument, so
-// that a page shows one moment.
+// funcs are the functions of the templates. Functions that need the time get it as an
+// argument, so that a page has one time throughout.
 var funcs = template.FuncMap{
 	"text":   func(s string) template.HTML { return escapeVisible(s, maxText) },
 	"line":   func(s string) template.HTML { return oneLine(s, maxLine) },
@@ -41,8 +41,8 @@ var funcs = template.FuncMap{
 	"join":   strings.Join,
 }
 
-// pathOf joins parts of a path below Prefix, each escaped whole, so that no id can
-// lead elsewhere.
+// pathOf joins parts to a path below Prefix. It escapes each part, so that no id can lead to
+// another path.
 func pathOf(parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
@@ -50,7 +50,7 @@ func pathOf(parts ...string) string {
 	return Prefix + strings.Join(parts, "/")
 }
 
-// count groups the digits of a number by thin spaces.
+// count formats a number with thin spaces between groups of digits.
 func count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -81,10 +81,10 @@ func millis(ms float64) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// percent is a part of a whole, 0..1.
+// percent formats a share, 0..1.
 func percent(f float64) string { return strconv.Itoa(int(f*100+0.5)) + " %" }
 
-// plural is a number with its noun.
+// plural formats a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -92,17 +92,17 @@ func plural(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// when is a time with its exact value in the title.
+// when formats a time, with the exact time in the title.
 func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
 	}
 	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, // digits
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, // only digits
 		t.Format(time.RFC3339), t.Format("2006-01-02 15:04:05 UTC"), t.Format("2006-01-02 15:04")))
 }
 
-// ago is a time in words, as seen from now.
+// ago formats a time relative to now.
 func ago(now, t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
@@ -124,11 +124,11 @@ func ago(now, t time.Time) template.HTML {
 		words = t.UTC().Format(time.DateOnly)
 	}
 	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, // digits, and the words above
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, // only digits and the words above
 		t.Format(time.RFC3339), t.Format("2006-01-02 15:04:05 UTC"), words))
 }
 
-// shortID is the end of an id: UUIDs of one millisecond begin alike.
+// shortID returns the end of an id, because UUIDs of the same millisecond begin alike.
 func shortID(id string) string {
 	const n = 6
 	if len(id) <= n {
@@ -137,7 +137,7 @@ func shortID(id string) string {
 	return id[len(id)-n:]
 }
 
-// dict makes the argument of a part out of names and values.
+// dict builds the argument of a part from names and values.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("dict: a value is missing")
@@ -153,22 +153,21 @@ func dict(pairs ...any) (map[string]any, error) {
 	return out, nil
 }
 
-// escapeQuery escapes a value for an address's query.
+// escapeQuery escapes a value for the query of an address.
 func escapeQuery(s string) string { return url.QueryEscape(s) }
 
-// words is a name of ours as people write it.
+// words returns an internal name with spaces instead of underscores.
 func words(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", " ") }
 
-// Most code points of a text that a page shows: of a whole one, and of a line in a
-// list. What is longer is cut, and says so.
+// Limits of a text on a page, in code points: of a whole text, and of a line in a list. A
+// longer text is cut, with a mark.
 const (
 	maxText = 20_000
 	maxLine = 280
 )
 
-// escapeVisible writes a text that anybody may have written, cut to most code points: escaped,
-// isolated from the direction of what surrounds it, and with what can't be seen but
-// changes what is seen made visible.
+// escapeVisible formats an untrusted text, cut to most code points. It escapes the text,
+// isolates its direction from the surrounding text, and makes invisible characters visible.
 func escapeVisible(s string, most int) template.HTML {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -180,7 +179,7 @@ func escapeVisible(s string, most int) template.HTML {
 		if n == most {
 			flush(i)
 			fmt.Fprintf(&b, `</bdi><span class="cut-off" title="%d more characters">…</span>`, utf8.RuneCountInString(s[i:]))
-			return template.HTML(b.String()) // every piece is escaped
+			return template.HTML(b.String()) // every part is escaped
 		}
 		if isInvisible(r, size) {
 			flush(i)
@@ -196,12 +195,12 @@ func escapeVisible(s string, most int) template.HTML {
 	}
 	flush(len(s))
 	b.WriteString("</bdi>")
-	return template.HTML(b.String()) // every piece is escaped
+	return template.HTML(b.String()) // every part is escaped
 }
 
 // isInvisible reports whether a character is hidden or reorders others: controls, direction
-// overrides, tags and zero-width characters. The joiners that scripts and emoji need, and
-// direction marks, which move nothing but themselves, are allowed.
+// overrides, tags and zero-width characters. It allows the joiners that scripts and emoji
+// need, and direction marks, which affect no other characters.
 func isInvisible(r rune, size int) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', '\u200e', '\u200f', '\u061c', '\u00ad':
@@ -212,16 +211,16 @@ func isInvisible(r rune, size int) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == '\u115f' || r == '\u3164'
 }
 
-// oneLine is a text without its breaks, cut to most code points.
+// oneLine formats a text on one line, cut to most code points.
 func oneLine(s string, most int) template.HTML {
-	if len(s) > 4*most+4096 { // of a long text only the beginning is looked at
+	if len(s) > 4*most+4096 { // the beginning of a long text is enough
 		s = strings.ToValidUTF8(s[:4*most+4096], "")
 	}
 	return escapeVisible(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' || r == ' ' }), " "), most)
 }
 
-// windowTitle is a text for the title of a window, where no mark-up is: one line, without
-// what can't be seen, cut.
+// windowTitle formats a text for a window's title, which has no markup: one line, without
+// invisible characters, cut.
 func windowTitle(s string) string {
 	const most = 100
 	var b strings.Builder

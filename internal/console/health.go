@@ -31,18 +31,18 @@ type healthCache struct {
 	stats         backgroundCache[string, ownerStats] // by owner
 	recent        backgroundCache[recentTurnsKey, recentTurns]
 	sweeps        reportFiles
-	sweepFindings backgroundCache[string, sweepFindings] // by the files
+	sweepFindings backgroundCache[string, sweepFindings] // by files
 }
 
-// healthBody is how Ken does: what needs a person, how a search runs, how turns went
-// lately, and how large everything is.
+// healthBody holds the data of the health page: problems, the state of search,
+// recent turns, and sizes.
 type healthBody struct {
 	Now      time.Time
 	Concerns []concern
 	Search   searchStatus
 
 	Stretches []choice
-	From, To  string       // moments that the turns are narrowed to; "" for none
+	From, To  string       // the period of the turns; "" for none
 	Lately    *recentTurns // nil while the turns are read for the first time
 	Modes     drawn
 	Latency   drawn
@@ -56,10 +56,10 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *ownerStats // nil while it is taken for the first time
+	Census    *ownerStats // nil while it is computed for the first time
 	Sessions  []namedCount
 	Jobs      []namedCount
-	Graph     *codegraph.Counts // nil where no code was read
+	Graph     *codegraph.Counts // nil if no code was read
 
 	Work     inspect.Counts
 	Began    time.Time
@@ -67,7 +67,7 @@ type healthBody struct {
 	Warnings []string
 }
 
-// drawn is a chart and the same figures as a table.
+// drawn is a chart with the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
 // namedCount is a number with its name.
@@ -76,7 +76,7 @@ type namedCount struct {
 	Count int
 }
 
-// dead is how many jobs were given up on; 0 as long as nobody knows.
+// dead returns the number of dead jobs; 0 while unknown.
 func (b *healthBody) dead() int {
 	if b.Census == nil {
 		return 0
@@ -121,7 +121,7 @@ func healthPage(v *visit) error {
 	return v.page("health", page{Title: "Health", Section: secHealth, Tab: "Now and lately", Live: []string{liveTurns, liveClaims}, Body: b})
 }
 
-// healthTurns sums up the turns of the time that the address asks for.
+// healthTurns sums the turns of the period in the address.
 func (v *visit) healthTurns(b *healthBody) error {
 	q := v.r.URL.Query()
 	b.From, b.To = q.Get("from"), q.Get("to")
@@ -143,7 +143,7 @@ func (v *visit) healthTurns(b *healthBody) error {
 	return err
 }
 
-// healthClaims counts what is known.
+// healthClaims counts the claims.
 func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -173,7 +173,7 @@ func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	return nil
 }
 
-// draw makes the pictures of what happened lately.
+// draw draws the charts of recent turns.
 func (b *healthBody) draw() {
 	w := b.Lately
 	if w.Whole.Turns == 0 {
@@ -190,7 +190,7 @@ func (b *healthBody) draw() {
 	}
 }
 
-// upstreamShown is an address without what may be a secret in it.
+// upstreamShown returns an address without parts that may be secret.
 func upstreamShown(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || base == "" {
@@ -200,8 +200,8 @@ func upstreamShown(base string) string {
 	return u.String()
 }
 
-// Hybrid is the part of the turns that search by words and by meaning, among those
-// that ask for something; 0 where none does.
+// Hybrid returns the share of turns with hybrid search among those with a query; 0
+// if there are none.
 func (w *recentTurns) Hybrid() float64 {
 	asking := w.Whole.Turns - w.Whole.Modes[ken.ModeNone]
 	if asking == 0 {
@@ -210,7 +210,7 @@ func (w *recentTurns) Hybrid() float64 {
 	return float64(w.Whole.Modes[ken.ModeHybrid]) / float64(asking)
 }
 
-// Counts is how many turns ran in each mode.
+// Counts returns the number of turns by mode.
 func (w *recentTurns) Counts() (out []namedCount) {
 	for _, m := range retrievalModes {
 		out = append(out, namedCount{string(m.mode), w.Whole.Modes[m.mode]})
@@ -218,7 +218,7 @@ func (w *recentTurns) Counts() (out []namedCount) {
 	return slices.DeleteFunc(out, func(n namedCount) bool { return n.Count == 0 })
 }
 
-// The tones in which pages show a state, as the style sheet has them.
+// The tones of a state, as in the style sheet.
 const (
 	toneNeutral = "neutral"
 	toneInfo    = "info"
@@ -227,23 +227,24 @@ const (
 	toneDanger  = "danger"
 )
 
-// searchStatus tells how a search runs now, and what would make it better.
+// searchStatus describes how search runs now, and how to improve it.
 type searchStatus struct {
 	Mode  ken.Mode
-	Cause string // why that is less than hybrid; "" when it isn't
+	Cause string // why the mode is less than hybrid; "" if it is hybrid
 
-	Model    string // of the vectors; "" where there are none
-	State    string // the embedder's, in a word
-	Tone     string // of the state: success, danger or ""
-	Waits    string // what the circuit waits for; "" while calls pass
+	Model    string // the model of the vectors; "" without vectors
+	State    string // state of the embedder
+	Tone     string // tone of the state: success, danger or ""
+	Waits    string // when the circuit closes again; "" if it is closed
 	Embedded int    // records with a vector
 	Total    int
 
-	Calibration *calibrate.Calibration // nil when nothing was measured
-	Verdict     string                 // of it, in a sentence
+	Calibration *calibrate.Calibration // nil if nothing was measured
+	Verdict     string                 // describes the calibration in a sentence
 }
 
-// searchStatus looks at the store and at the embedder, and asks neither.
+// searchStatus reads the state of the store and the embedder, and calls neither for
+// a search.
 func (v *visit) searchStatus(s store.Engine) searchStatus {
 	l := v.con.layer
 	cfg := l.Config()
@@ -257,7 +258,7 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	e := l.Operator().Embedder()
 	switch state := e.State(); {
 	case e.Model() == embed.None().Model():
-		out.State, out.Waits = "none", "There is no embedder: search is by words alone."
+		out.State, out.Waits = "none", "There is no embedder: only keyword search."
 	case state == breaker.Closed:
 		out.State, out.Tone, out.Model = "answers", toneSuccess, e.Model()
 	default:
@@ -271,12 +272,12 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	return out
 }
 
-// breakerWait says what has to happen for an open circuit to close.
+// breakerWait says when an open circuit closes again.
 func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
-		return "One word is being tried now. If it is answered, searches go by meaning again at once."
+		return "A test request is running. If it succeeds, vector search is used again at once."
 	}
-	return fmt.Sprintf("No turn waits for it. One word is tried every %s; the first answer brings it back.", orDefault(every))
+	return fmt.Sprintf("No turn waits for it. A test request is sent every %s; after the first success it is used again.", orDefault(every))
 }
 
 func orDefault(every time.Duration) time.Duration {
@@ -286,39 +287,39 @@ func orDefault(every time.Duration) time.Duration {
 	return every
 }
 
-// calibrationText says what a calibration found, or why there is none.
+// calibrationText describes the result of a calibration, or why there is none.
 func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
 	switch {
 	case !embeds:
 		return ""
 	case !cfg.Retrieval.Calibrate:
-		return "It is not measured whether likeness helps: retrieval.calibrate is false."
+		return "Whether vector search helps is not measured: retrieval.calibrate is false."
 	case c == nil && records < calibrate.MinRecords:
-		return fmt.Sprintf("Whether likeness helps is measured once there are %d records with a vector.", calibrate.MinRecords)
+		return fmt.Sprintf("Whether vector search helps is measured once there are %d records with a vector.", calibrate.MinRecords)
 	case c == nil:
-		return "Whether likeness helps was not measured yet; it is, behind the turns."
+		return "Whether vector search helps is being measured in the background."
 	case c.Questions == 0:
-		return "No questions can be made of these records, so likeness counts in full."
+		return "No questions can be made of these records, so vector search has its full weight."
 	case c.Harms():
-		return "Words alone find more here: turns leave likeness out."
+		return "Keyword search alone finds more here: turns do not use vector search."
 	case c.Factor < 1:
-		return fmt.Sprintf("The embedder is weak here: its likeness counts %g of the usual.", c.Factor)
+		return fmt.Sprintf("The embedder is weak here: its similarity has the weight %g.", c.Factor)
 	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
-		return fmt.Sprintf("Words and likeness together find %.0f %% better than words alone.", 100*c.Gain.Mean/c.Keyword.MRR)
+		return fmt.Sprintf("Hybrid search finds %.0f %% more than keyword search alone.", 100*c.Gain.Mean/c.Keyword.MRR)
 	}
-	return "Likeness counts in full: it does no harm here."
+	return "Vector search has its full weight: it does no harm here."
 }
 
-// concern is something that a person should know or do, in a sentence.
+// concern is a problem that a user should know about or fix, in a sentence.
 type concern struct {
 	Tone      string
 	Says, Try string
-	Since     any // a time in words; nil where it is not known
+	Since     any // a relative time; nil if unknown
 	Path      string
-	Name      string // of what is at Path
+	Name      string // text of the link to Path
 }
 
-// concerns are what needs a person, the worst first.
+// concerns returns the problems, the worst first.
 func (v *visit) concerns(b *healthBody) (out []concern) {
 	now := &b.Search
 	if now.Tone == toneDanger {
@@ -337,11 +338,11 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 	}
 	switch c := now.Calibration; {
 	case now.Model != "" && now.Embedded == 0 && now.Total > 0:
-		out = append(out, concern{Tone: toneWarning, Says: "Nothing has a vector of " + now.Model + " yet: search is by words alone.", Try: "ken index"})
+		out = append(out, concern{Tone: toneWarning, Says: "Nothing has a vector of " + now.Model + " yet: only keyword search.", Try: "ken index"})
 	case now.Model != "" && now.Embedded < now.Total:
-		out = append(out, concern{Tone: toneWarning, Says: plural(now.Total-now.Embedded, "record has", "records have") + " no vector yet: only words find them.", Try: "ken index"})
+		out = append(out, concern{Tone: toneWarning, Says: plural(now.Total-now.Embedded, "record has", "records have") + " no vector yet: only keyword search finds them.", Try: "ken index"})
 	case c != nil && c.Questions > 0 && c.Harms():
-		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than words alone do, and is left out.", Try: "ken embed adapt"})
+		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than keyword search alone, and is not used.", Try: "ken embed adapt"})
 	}
 	const tooLate = 0.05
 	if w := b.Lately; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
@@ -351,41 +352,44 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 	return out
 }
 
-// engineTimeout bounds how long a page waits for the engine.
+// engineTimeout is the longest time that a page waits for the engine.
 const engineTimeout = 5 * time.Second
 
-// nodesBody lists the nodes and the owners of the engine of store.url, as ken doctor prints them.
+// nodesBody holds the nodes and owners of the engine of store.url, as ken doctor
+// prints them.
 type nodesBody struct {
 	Health string
 	Nodes  []nodeRow
 	Owners []nodeOwner
-	Idle   int // owners that are open nowhere
-	More   int // owners that are not listed
+	Idle   int // owners that no node has open
+	More   int // owners not listed
 }
 
-// nodeRow is a node as a line of the table.
+// nodeRow is a node in the table.
 type nodeRow struct {
 	ID, Address, Version string
 	Owners               int
 }
 
-// nodeOwner is an owner as a line of the table.
+// nodeOwner is an owner in the table.
 type nodeOwner struct {
 	engines.OwnerFacts
-	Behind uint64 // positions from the snapshot to the last record; an owner has at most as many records there
-	Gone   bool   // the node that had it has left
+	Behind uint64 // log positions after the snapshot; an owner has at most as many records there
+	Gone   bool   // its node has left
 }
 
-// errNodes refuses a visitor who may not see the page, which names every owner.
+// errNodes is the error for a visitor who may not see the page, which names every
+// owner.
 var errNodes = &ken.Error{Code: ken.CodeRefused, Msg: "the nodes are shown to an operator of the configured owner", Try: "Ask who runs the gateway, or use ken doctor where it runs."}
 
-// seesNodes reports whether there are nodes, and the visitor may see them.
+// seesNodes reports whether nodes are in use and the visitor may see them.
 func (v *visit) seesNodes() bool {
 	cfg := v.con.layer.Config()
 	return cfg.Store.URL != "" && v.canOperate() && v.owner() == cfg.Knowledge.Owner
 }
 
-// nodesPage shows the nodes that share the engine of store.url. Without one there is no such page.
+// nodesPage shows the nodes that share the engine of store.url. Without an engine
+// the page does not exist.
 func nodesPage(v *visit) error {
 	store := v.con.layer.Config().Store
 	switch {
@@ -406,7 +410,7 @@ func nodesPage(v *visit) error {
 	})
 }
 
-// nodesOf makes lines of what the engine says.
+// nodesOf converts the engine's facts to rows.
 func nodesOf(f *engines.Facts) *nodesBody {
 	b := &nodesBody{Health: f.Health, More: f.More}
 	serves := map[string]int{}

@@ -20,13 +20,13 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// timeRange is the period that the charts cover, and the width of their steps.
+// timeRange is a period of the charts, and the width of its buckets.
 type timeRange struct {
 	Name, Title string
-	Span, Step  time.Duration // a zero Span is all that is kept
+	Span, Step  time.Duration // a zero Span means all stored turns
 }
 
-// timeRanges are those that can be chosen; the second is what a page begins with.
+// timeRanges lists the periods that can be chosen; the second is the default.
 var timeRanges = []timeRange{
 	{"hour", "the last hour", time.Hour, 2 * time.Minute},
 	{"day", "the last day", 24 * time.Hour, 30 * time.Minute},
@@ -35,15 +35,15 @@ var timeRanges = []timeRange{
 	{"all", "all that is kept", 0, 0},
 }
 
-// bucketSteps are the widths of a bucket where the stretch is as long as what is kept.
+// bucketSteps lists the possible widths of a bucket for a period without a fixed one.
 var bucketSteps = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 4 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 	7 * 24 * time.Hour, 28 * 24 * time.Hour}
 
 const (
-	maxBuckets = 48   // of a chart
-	maxCauses  = 6    // that are listed
-	maxAsked   = 2000 // turns that are asked for their cause, the newest
-	maxStages  = 6    // that have a line
+	maxBuckets = 48   // in a chart
+	maxCauses  = 6    // listed
+	maxAsked   = 2000 // newest turns whose cause is counted
+	maxStages  = 6    // lines in the chart
 )
 
 // timeRangeNamed returns the period that the address asks for.
@@ -62,23 +62,23 @@ type recentTurns struct {
 	Series    []ledger.Bucket
 	Whole     ledger.Bucket
 	Causes    []causeCount
-	Asked     int    // turns that Causes were counted among
-	Empty     int    // of these, turns that got no block
-	EmptyPath string // of these turns
-	Failed    int    // of these, turns of which a stage failed or was left out
+	Asked     int    // turns counted for Causes
+	Empty     int    // of these, turns without a block
+	EmptyPath string // link to these turns
+	Failed    int    // of these, turns with a failed or skipped stage
 	Unread    []string
 
-	latest string // the newest turn
+	latest string // id of the newest turn
 	to     time.Time
 }
 
-// causeCount is why turns ran with less than was configured.
+// causeCount counts the turns with one reason for less than the configured mode.
 type causeCount struct {
 	Cause string
 	Mode  ken.Mode
 	Turns int
 	Last  time.Time
-	Path  string // of these turns
+	Path  string // link to these turns
 }
 
 // recentTurnsMaxAge is the age at which a summary is checked for new turns.
@@ -87,7 +87,7 @@ const recentTurnsMaxAge = time.Second
 // recentTurnsKey identifies a summary: its owner and its period.
 type recentTurnsKey struct{ owner, stretch string }
 
-// recentTurns is what the visitor's owner's turns come to; nil while that is found out for
+// recentTurns returns the summary of the visitor's owner's turns; nil while it is computed for
 // the first time.
 func (v *visit) recentTurns(s timeRange) *recentTurns {
 	owner := v.owner()
@@ -96,8 +96,7 @@ func (v *visit) recentTurns(s timeRange) *recentTurns {
 	})
 }
 
-// sumTurns brings the ledger up to date and sums it up. Where nothing has changed it is what
-// it was before.
+// sumTurns updates the ledger and returns a summary. It returns before if nothing has changed.
 func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, before *recentTurns) *recentTurns {
 	out := &recentTurns{timeRange: s}
 	if err := c.turns.Catch(ctx, owner, c.layer.Operator().Receipts(owner)); err != nil {
@@ -119,7 +118,7 @@ func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, befor
 		from = oldest
 		out.Step = stepFor(now.Sub(from))
 	}
-	// Buckets begin at round times, so that a turn stays in the one that it was in.
+	// Buckets begin at round times, so that a turn stays in its bucket.
 	from, out.to = from.Truncate(out.Step), now.Truncate(out.Step).Add(out.Step)
 	if s.Span > 0 {
 		from = from.Add(out.Step)
@@ -132,7 +131,7 @@ func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, befor
 	return out
 }
 
-// sumBetween sums up the turns from a moment to the end of w, by its step.
+// sumBetween sums the turns from from to the end of w, by its step.
 func (c *Console) sumBetween(owner string, w *recentTurns, from time.Time) {
 	w.Series = c.turns.Series(owner, from, w.to, max(1, int(w.to.Sub(from)/w.Step)))
 	for _, whole := range c.turns.Series(owner, from, w.to, 1) {
@@ -143,8 +142,8 @@ func (c *Console) sumBetween(owner string, w *recentTurns, from time.Time) {
 	w.EmptyPath = Prefix + "turns?block=none&from=" + from.UTC().Format(minuteLayout) + "&to=" + w.to.UTC().Format(minuteLayout)
 }
 
-// turnsBetween sums up the turns between two moments; to may be zero for now. Nothing of it is
-// remembered: there are as many stretches as there are moments.
+// turnsBetween sums the turns between two times; a zero to means now. The result is not
+// cached, because any two times are possible.
 func (v *visit) turnsBetween(from, to time.Time) (*recentTurns, error) {
 	if to.IsZero() || to.After(v.now()) {
 		to = v.now()
@@ -164,7 +163,7 @@ func (v *visit) turnsBetween(from, to time.Time) (*recentTurns, error) {
 	return w, nil
 }
 
-// stepFor is the least of bucketSteps that divides a time into few enough buckets.
+// stepFor returns the smallest of bucketSteps that gives at most maxBuckets.
 func stepFor(span time.Duration) time.Duration {
 	for _, step := range bucketSteps {
 		if span/step < maxBuckets {
@@ -174,8 +173,8 @@ func stepFor(span time.Duration) time.Duration {
 	return span/(maxBuckets-1) + 1
 }
 
-// causes counts why turns ran with less than was configured. A message that asks for
-// nothing is no fault.
+// causes counts the reasons for less than the configured mode. A message without a query is no
+// problem and is not counted.
 func (w *recentTurns) causes(turns []ledger.Turn) {
 	type key struct {
 		cause string
@@ -209,14 +208,14 @@ func (w *recentTurns) causes(turns []ledger.Turn) {
 	w.Causes = w.Causes[:min(len(w.Causes), maxCauses)]
 }
 
-// latencies are the percentiles of the whole turn.
+// latencies charts the percentiles of the total time of a turn.
 func (w *recentTurns) latencies() chart.LinesData {
 	return w.lines("How long turns took before the model was called", "ms", true, []string{"p50", "p95", "p99"}, func(b *ledger.Bucket, i int) float64 {
 		return []float64{b.P50, b.P95, b.P99}[i]
 	})
 }
 
-// stages are the medians of the stages that take longest.
+// stages charts the medians of the slowest stages.
 func (w *recentTurns) stages() chart.LinesData {
 	longest := slices.Clone(w.Whole.Stages)
 	slices.SortStableFunc(longest, func(a, b ledger.Stage) int { return cmp.Compare(b.MS, a.MS) })
@@ -235,13 +234,13 @@ func (w *recentTurns) stages() chart.LinesData {
 	})
 }
 
-// chars is what turns were given.
+// chars charts the size of the blocks.
 func (w *recentTurns) chars() chart.LinesData {
 	return w.lines("Characters given to a turn: the median", "characters", false, []string{"characters"}, func(b *ledger.Bucket, _ int) float64 { return float64(b.Chars) })
 }
 
-// lines draws a value of each bucket in which there was a turn: where there was none
-// the line goes on to the next. The axis is that of all buckets.
+// lines charts a value of each bucket that has turns. The line skips buckets without turns,
+// but the axis has all of them.
 func (w *recentTurns) lines(title, unit string, log bool, names []string, value func(*ledger.Bucket, int) float64) chart.LinesData {
 	d := chart.LinesData{Title: title, Unit: unit, Log: log, Series: make([]chart.Series, len(names))}
 	for i := range w.Series {
@@ -261,7 +260,7 @@ func (w *recentTurns) lines(title, unit string, log bool, names []string, value 
 	return d
 }
 
-// cached is how much of the prompts the model's server had read before.
+// cached charts how much of the prompts the provider's cache served.
 func (w *recentTurns) cached() chart.SharesData {
 	d := chart.SharesData{Title: "Bytes of requests: as in the one before, and new", Unit: "bytes", Names: []string{"cached", "new"},
 		Tones: []chart.Tone{chart.OK, ""}, Width: w.Step}
@@ -276,12 +275,12 @@ func (w *recentTurns) cached() chart.SharesData {
 type ownerStats struct {
 	Sessions map[session.State]int
 	Jobs     map[jobs.State]int
-	Files    []fileSize // of the owner's folder, by name
-	Bytes    int64      // all of them
-	Unread   []string   // what could not be looked at
+	Files    []fileSize // files in the owner's folder, by name
+	Bytes    int64      // total size
+	Unread   []string   // what could not be read
 }
 
-// fileSize is a file, or a folder with all that is in it.
+// fileSize is the size of a file, or of a folder with its content.
 type fileSize struct {
 	Name  string
 	Bytes int64
@@ -290,13 +289,15 @@ type fileSize struct {
 // ownerStatsMaxAge is the age at which the counts are renewed.
 const ownerStatsMaxAge = 3 * time.Second
 
-// ownerStats is the visitor's owner's; nil while the first one is being taken.
+// ownerStats returns the counts of the visitor's owner; nil while they are computed for the
+// first time.
 func (v *visit) ownerStats() *ownerStats {
 	owner := v.owner()
 	return v.con.health.stats.get(v, owner, newerThan[ownerStats](v.con, ownerStatsMaxAge), func(ctx context.Context, _ *ownerStats) *ownerStats { return v.con.countOwner(ctx, owner) })
 }
 
-// countOwner counts. What can't be read is said, and counts as nothing.
+// countOwner counts an owner's sessions, jobs and files. It lists what can't be read in
+// Unread.
 func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
 	out := &ownerStats{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
 	unread := func(err error) {
@@ -320,8 +321,8 @@ func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
 	return out
 }
 
-// folderSizes is what lies in a folder and how large it is, by name. A file that goes
-// away meanwhile, as those of an index do, counts as nothing.
+// folderSizes returns the entries of a folder with their sizes, by name. A file that
+// disappears meanwhile, such as an index file, counts as empty.
 func folderSizes(dir string) (list []fileSize, total int64, err error) {
 	at := map[string]int{}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -129,7 +129,7 @@ func TestHealthWhenTheEmbedderIsDown(t *testing.T) {
 	})
 	_, _ = c.layer.Operator().Embedder().Embed(context.Background(), []string{"anything"})
 	p := health(t, c, "/console/health?range=all", "The last turn that it helped")
-	p.says("The embedder does not answer:", "connection refused <b>by nobody</b>", "Try: ken doctor", "does not answer down-1", "One word is tried every 1h0m0s", "How a search runs now keyword")
+	p.says("The embedder does not answer:", "connection refused <b>by nobody</b>", "Try: ken doctor", "does not answer down-1", "A test request is sent every 1h0m0s", "How a search runs now keyword")
 	p.hides("<b>by nobody")
 }
 

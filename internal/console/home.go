@@ -20,8 +20,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// homeBody is the overview: what waits for the visitor, what agents were told lately,
-// what was learned, and whether all is well.
+// homeBody holds the data of the overview: what waits for the visitor, recent turns, new claims,
+// and problems.
 type homeBody struct {
 	Now       time.Time
 	Claims    int
@@ -34,12 +34,12 @@ type homeBody struct {
 
 	Mode   ken.Mode
 	Cause  string
-	Turns  []turnRow // nil where the visitor may not see them
-	Hears  bool      // the visitor sees turns: all of them, or their own
-	First  *welcome  // how to make the first turn; nil where there is one
-	New    bool      // there is neither a turn nor a claim
+	Turns  []turnRow // nil if the visitor may not see turns
+	Hears  bool      // the visitor sees turns: all, or their own
+	First  *welcome  // how to make the first turn; nil if there is one
+	New    bool      // there are neither turns nor claims
 	Day    int       // turns of the last 24 hours
-	Hybrid float64   // the part of them that ran hybrid
+	Hybrid float64   // share of them with hybrid search
 	P50    float64
 	Modes  template.HTML
 
@@ -69,7 +69,7 @@ func home(v *visit) error {
 	return v.page("home", page{Title: "Overview", Section: secHome, Live: []string{liveClaims, liveTurns, liveAttention}, Body: b})
 }
 
-// homeClaims counts what is known, and lists what was learned last.
+// homeClaims counts the claims, and lists the latest ones.
 func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -93,7 +93,7 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 	return err
 }
 
-// homeTurns is what agents were told in the last day.
+// homeTurns sums the turns of the last day.
 func (v *visit) homeTurns(b *homeBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (v *visit) homeTurns(b *homeBody) error {
 	return nil
 }
 
-// lastTurns lists the newest turns that the visitor may see, or says how to make the first one.
+// lastTurns lists the newest turns that the visitor may see, or shows how to make the first one.
 func (v *visit) lastTurns(b *homeBody) error {
 	m := ledger.Match{}
 	if !v.canOperate() {
@@ -138,13 +138,13 @@ func (v *visit) lastTurns(b *homeBody) error {
 	return nil
 }
 
-// retrievalModes are the ways in which retrieval runs, the best first, with the tone of each.
+// retrievalModes lists the modes of retrieval, the best first, with their tones.
 var retrievalModes = []struct {
 	mode ken.Mode
 	tone chart.Tone
 }{{ken.ModeHybrid, chart.OK}, {ken.ModeVector, ""}, {ken.ModeKeyword, ""}, {ken.ModeLate, chart.Warn}, {ken.ModeNone, chart.Muted}}
 
-// modeShares is how retrieval ran over time.
+// modeShares charts the modes of retrieval over time.
 func modeShares(title string, series []ledger.Bucket) chart.SharesData {
 	d := chart.SharesData{Title: title, Unit: "turns"}
 	for _, m := range retrievalModes {
@@ -161,11 +161,11 @@ func modeShares(title string, series []ledger.Bucket) chart.SharesData {
 	return d
 }
 
-// statusTones are the tones of statuses in charts.
+// statusTones gives the tones of statuses in charts.
 var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, string(ken.StatusDisputed): chart.Warn,
 	string(ken.StatusSuperseded): chart.Muted}
 
-// statusParts is how many claims stand where.
+// statusParts charts the number of claims by status.
 func statusParts(values []facet.Value) chart.StackData {
 	d := chart.StackData{Title: "Claims by status", Unit: "claims"}
 	for _, v := range values {
@@ -174,28 +174,28 @@ func statusParts(values []facet.Value) chart.StackData {
 	return d
 }
 
-// pendingCounts holds the numbers in the navigation and the attention queue. Counting reads
+// pendingCounts holds the numbers in the navigation, and the attention queue. Counting reads
 // every valid claim, so pages don't wait for it.
 type pendingCounts struct {
 	Review, Attention, Dead int
 
-	queue  []attention.Item // what needs attention, and what was dismissed of it; not to be changed
-	unread error            // what could not be read and is missing from it
-	failed error            // why nothing could be counted
-	seq    uint64           // of the log, when it was counted
+	queue  []attention.Item // the attention queue, including dismissed items; not modified
+	unread error            // what could not be read and is missing
+	failed error            // why counting failed
+	seq    uint64           // the log's last event when it was counted
 	took   time.Duration
 }
 
-// pendingMaxAge is the age at which counts are renewed even if the log did not grow: refused
-// writes and requests by agents are not in the log.
+// pendingMaxAge is the age at which counts are renewed even if the log did not grow, because
+// refused writes and requests by agents are not in the log.
 const pendingMaxAge = 5 * time.Second
 
-// tallyShare bounds what counting costs while the log grows all the time: one part in so
-// many of the time.
+// pendingCostShare limits counting while the log keeps growing to a tenth of the time: after a
+// count that took t, the next one waits at least 9t.
 const pendingCostShare = 10
 
-// pendingFor is the visitor's owner's, as last counted: every page waits a little for the numbers
-// of its navigation, which follow by themselves.
+// pendingFor returns the latest counts of the visitor's owner. Every page waits a moment for new
+// ones; if they take longer, the page updates itself later.
 func (c *Console) pendingFor(v *visit) pendingCounts {
 	if v.pending == nil {
 		t := pendingCounts{}
@@ -210,8 +210,8 @@ func (c *Console) pendingFor(v *visit) pendingCounts {
 	return *v.pending
 }
 
-// cachedPending returns the last tally, or a new one if that comes within a moment; nil while
-// there is none.
+// cachedPending returns the cached counts, or new ones if these are ready within wait; nil if
+// there are none.
 func (v *visit) cachedPending(wait time.Duration) *pendingCounts {
 	owner := v.owner()
 	seq := v.seq()
@@ -221,19 +221,19 @@ func (v *visit) cachedPending(wait time.Duration) *pendingCounts {
 	}, func(ctx context.Context, _ *pendingCounts) *pendingCounts { return v.con.countPending(ctx, owner) }, wait)
 }
 
-// seq is how far the visitor's log has come.
+// seq returns the last event of the visitor's log.
 func (v *visit) seq() (seq uint64) {
 	if v.principal.Owner == "" {
 		return 0
 	}
-	_ = v.withStore(func(s store.Engine) error { // what can't be opened is told by the page itself
+	_ = v.withStore(func(s store.Engine) error { // the page reports an error of the store
 		seq = s.Seq()
 		return nil
 	})
 	return seq
 }
 
-// countPending counts what waits for an owner.
+// countPending counts the items that wait for an owner.
 func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts {
 	s, release, err := c.layer.Store(ctx, owner)
 	if err != nil {
@@ -260,11 +260,11 @@ func notDismissed(queue []attention.Item) []attention.Item {
 	return slices.DeleteFunc(slices.Clone(queue), func(i attention.Item) bool { return i.Dismissed })
 }
 
-// decisionWait is how long a page waits for the queue after a decision about one of its items.
+// decisionWait is how long a page waits for the updated queue after a decision.
 const decisionWait = 5 * time.Second
 
-// attentionQueue lists what needs attention, with all also what was dismissed. unread is what is
-// missing from the list. made is false while it is made for the first time.
+// attentionQueue returns the attention queue; if all is true, with the dismissed items. unread
+// says what is missing. made is false while the queue is computed for the first time.
 func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.Item, made bool, unread, err error) {
 	switch t := v.cachedPending(wait); {
 	case t == nil:
@@ -276,21 +276,21 @@ func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.
 	}
 }
 
-// welcome is the page of a store without a turn: it shows how to connect clients.
+// welcome is shown while there is no turn: it explains how to connect clients.
 type welcome struct {
 	Clients  []clientLines
 	Upstream string
 	Keyed    bool // requests need a key
 }
 
-// clientLines are the lines that connect one client, to be copied.
+// clientLines holds the lines that connect one client, for copying.
 type clientLines struct{ ID, Title, Lines, Note string }
 
-// hostForm is a host that may stand in a line for a shell: a name or an address, with or without
+// hostForm matches a host that is safe in a shell command: a name or an address, with or without
 // a port.
 var hostForm = lazyregexp.New(`^([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?$`)
 
-// ownAddress is the gateway's address as the visitor's browser has it.
+// ownAddress returns the gateway's address as the visitor's browser uses it.
 func (v *visit) ownAddress() string {
 	host := v.r.Host
 	if !hostForm.MatchString(host) {
@@ -302,7 +302,7 @@ func (v *visit) ownAddress() string {
 	return "http://" + host
 }
 
-// welcome makes the lines for the visitor's address.
+// welcome returns the lines for the visitor's address.
 func (v *visit) welcome() *welcome {
 	w := &welcome{Upstream: v.con.opts.Upstream, Keyed: v.con.ring.Load() != nil}
 	cfg := v.con.layer.Config()

@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// jobStates are the states of a job in the order in which a person cares.
+// jobStates lists the states of a job in the order of the page.
 var jobStates = []jobs.State{jobs.Dead, jobs.Running, jobs.Queued, jobs.Done}
 
 // jobsPerPage is how many jobs a list shows at once.
 const jobsPerPage = 50
 
-// jobsBody is the queue of the background: what is dead, what runs, what waits, or one
-// state of these at length.
+// jobsBody holds the data of the job queue: dead, running and queued jobs, or one state
+// in full.
 type jobsBody struct {
 	Now      time.Time
-	State    jobs.State // that was asked for; "" for all but what is done
+	State    jobs.State // the state in the address; "" for all but done
 	States   []choice
 	Groups   []jobGroup
 	Next     string
 	Warnings []string
 }
 
-// jobGroup are jobs of one state.
+// jobGroup holds jobs of one state.
 type jobGroup struct {
 	State jobs.State
 	Title string
@@ -38,12 +38,12 @@ type jobGroup struct {
 	Jobs  []jobRow
 }
 
-// jobRow is a job as a line of a list.
+// jobRow is a job in a list.
 type jobRow struct {
 	jobs.Job
 	Title string // what it does, in words
 	Tone  string
-	Retry bool // a person can have it run now
+	Retry bool // it can be run now
 }
 
 var jobTitles = map[jobs.State]string{jobs.Dead: "Given up on", jobs.Running: "Running", jobs.Queued: "Waiting", jobs.Done: "Done"}
@@ -65,7 +65,7 @@ func jobsPage(v *visit) error {
 		if err != nil {
 			return err
 		}
-		for _, w := range warnings { // one that can't be read may be of any state
+		for _, w := range warnings { // an unreadable job may have any state
 			if !slices.Contains(b.Warnings, w) {
 				b.Warnings = append(b.Warnings, w)
 			}
@@ -78,8 +78,8 @@ func jobsPage(v *visit) error {
 	return v.page("jobs", page{Title: "Jobs", Section: secHealth, Tab: "Jobs", Live: []string{liveJobs}, Body: b})
 }
 
-// jobGroup shows some jobs of a state: those that are due next, and of what is over the
-// last.
+// jobGroup returns some jobs of a state: those that are due next, or of a finished
+// state the latest.
 func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGroup {
 	g := jobGroup{State: state, Title: jobTitles[state], Total: len(list)}
 	if state == jobs.Dead || state == jobs.Done {
@@ -99,7 +99,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 	return g
 }
 
-// jobChoices are the ways to narrow the list, with the numbers of the last census.
+// jobChoices sets the filters of the list, with the latest counts.
 func (v *visit) jobChoices(b *jobsBody) {
 	n := v.ownerStats()
 	name := func(words string, states ...jobs.State) string {
@@ -122,7 +122,7 @@ func rowOfJob(j jobs.Job) jobRow {
 	return jobRow{Job: j, Title: jobTitle(&j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
 }
 
-// jobTitle says what a job does.
+// jobTitle returns what a job does.
 func jobTitle(j *jobs.Job) string {
 	if id := jobSession(j); id != "" {
 		return "Harvest session " + id
@@ -130,8 +130,8 @@ func jobTitle(j *jobs.Job) string {
 	return j.Kind + " " + j.Key
 }
 
-// jobSession is the session that a job harvests; "" for one that does something else.
-// Its key is the session, the part and the last message.
+// jobSession returns the session that a job harvests, or "" for another job. The job's
+// key has the session, the part and the last message.
 func jobSession(j *jobs.Job) string {
 	if j.Kind != session.JobHarvest {
 		return ""
@@ -143,11 +143,11 @@ func jobSession(j *jobs.Job) string {
 	return strings.Join(parts[:len(parts)-2], "/")
 }
 
-// jobBody is one job.
+// jobBody holds the data of a job's page.
 type jobBody struct {
 	Now     time.Time
 	Job     jobRow
-	Session string // that it harvests
+	Session string // the session that it harvests
 	Payload string
 }
 
@@ -163,7 +163,7 @@ func jobPage(v *visit) error {
 	return v.page("job", page{Title: "Job", Section: secHealth, Tab: "Jobs", Live: []string{liveJobs}, Body: b})
 }
 
-// job is the one of the path, by its whole id.
+// job returns the job of the path, by its full id.
 func (v *visit) job() (jobs.Job, error) {
 	id := v.r.PathValue("id")
 	j, err := v.con.layer.Operator().Jobs(v.owner()).Get(v.ctx(), id)
@@ -185,8 +185,8 @@ func retryJob(v *visit) error {
 	return v.redirectDone(v.returnPath(pathOf("jobs")), "retried")
 }
 
-// retryDead makes all that was given up on due now. A job that somebody else retried or
-// removed meanwhile is none of them any more.
+// retryDead makes all dead jobs due now. It skips a job that was retried or removed
+// meanwhile.
 func retryDead(v *visit) error {
 	q := v.con.layer.Operator().Jobs(v.owner())
 	list, err := q.List(v.ctx(), jobs.Dead)

@@ -16,22 +16,22 @@ type ownKey struct {
 	Budgets        []budgetView
 }
 
-// budgetView is a limit of a key, and how much of it is used today.
+// budgetView is a limit of a key, and today's use of it.
 type budgetView struct {
 	Name        string
 	Used, Limit int
 	Tone        string
 }
 
-// memberRow is an owner with the keys that open their knowledge, and what these have used.
+// memberRow is an owner with the keys of that owner and their usage.
 type memberRow struct {
 	Owner string
-	Keys  []string // the valid ones, by name
-	Ended int      // keys that are revoked or over
+	Keys  []string // names of the valid keys
+	Ended int      // number of revoked and expired keys
 	usageRow
 }
 
-// ownKey is the visitor's; nil where there are no keys.
+// ownKey returns the visitor's key; nil without keys.
 func (v *visit) ownKey() *ownKey {
 	if v.con.ring.Load() == nil {
 		return nil
@@ -45,7 +45,7 @@ func (v *visit) ownKey() *ownKey {
 		Budgets: v.budgets(p.Name, p.RequestsPerDay, p.TokensPerDay)}
 }
 
-// budgets are the limits of a key, with what it has used of them today.
+// budgets returns the limits of a key, with today's use.
 func (v *visit) budgets(key string, requests, tokens int) (out []budgetView) {
 	if v.con.opts.Usage == nil {
 		return nil
@@ -66,10 +66,10 @@ func (v *visit) budgets(key string, requests, tokens int) (out []budgetView) {
 	return out
 }
 
-// nearLimit is the part of a budget from which it is shown as nearly used up.
+// nearLimit is the share of a limit from which it is shown as nearly reached.
 const nearLimit = 0.8
 
-// membersOf lists the owners of the keys and of the usage, who used most first.
+// membersOf lists the owners of the keys and of the usage, the largest usage first.
 func membersOf(keys []keyRow, rows []usage.Row) []memberRow {
 	by := map[string]*memberRow{}
 	of := func(owner string) *memberRow {

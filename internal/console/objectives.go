@@ -12,30 +12,29 @@ import (
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// objectivesBody is the list of objectives.
+// objectivesBody holds the data of the list of objectives.
 type objectivesBody struct {
 	Ours     bool
 	Now      time.Time
 	Rows     []objectiveRow
-	Statuses []facetValue // with how many there are
+	Statuses []facetValue // with counts
 	All      int
 	Problems []fileProblem
 }
 
-// objectiveRow is an objective as a line of a list.
+// objectiveRow is an objective in a list.
 type objectiveRow struct {
 	ID, Title, Says string
 	Status          objective.Status
 	Tone            string
 	Progress        objective.Progress
-	Next            string // the first task that remains
+	Next            string // the first open task
 	Owner           string
 	Tags            []string
 	Changed         time.Time
 }
 
-// objectivesPage lists objectives: those that are worked on or paused, unless the address
-// names a status.
+// objectivesPage lists objectives: active and paused ones, unless the address names a status.
 func objectivesPage(v *visit) error {
 	b := objectivesBody{Ours: v.ownsFiles(), Now: v.now()}
 	if b.Ours {
@@ -55,7 +54,7 @@ func objectivesPage(v *visit) error {
 	return v.page("objectives", page{Title: "Objectives", Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
 }
 
-// openObjectives stands in the address for what is not over.
+// openObjectives is the status in the address that means all unfinished objectives.
 const openObjectives = "open"
 
 func (v *visit) listObjectives(all []objective.Objective, b *objectivesBody) {
@@ -97,7 +96,7 @@ func objectiveRowOf(o *objective.Objective) objectiveRow {
 	return r
 }
 
-// objectiveBody is an objective's page.
+// objectiveBody holds the data of an objective's page.
 type objectiveBody struct {
 	Now       time.Time
 	Row       objectiveRow
@@ -107,11 +106,11 @@ type objectiveBody struct {
 	Decisions []choice
 	Problems  []fileProblem
 	Moves     []objective.Status
-	Offered   []decisionRow // that it may hang on
+	Offered   []decisionRow // decisions that can be linked
 	Tags      string
 }
 
-// objectiveTask is a step of an objective.
+// objectiveTask is a task of an objective.
 type objectiveTask struct {
 	objective.Task
 	Number    int    // from 1
@@ -147,8 +146,8 @@ func objectivePage(v *visit) error {
 	return v.page("objective", page{Title: o.ID + ": " + o.Title, Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
 }
 
-// addDecisions finds the decisions that the objective names, and those that it may name. Where
-// decisions are switched off, their names are all there is.
+// addDecisions finds the decisions that the objective names, and those that it can link to. If
+// decisions are turned off, it only shows their names.
 func (v *visit) addDecisions(b *objectiveBody) {
 	reg, err := v.decisions()
 	for _, id := range b.Objective.Decisions {
@@ -170,8 +169,8 @@ func (v *visit) addDecisions(b *objectiveBody) {
 	}
 }
 
-// objectiveAction is a handler that changes the file of the objective of the path, and
-// goes back to its page.
+// objectiveAction returns a handler that changes the file of the path's objective and
+// redirects to its page.
 func objectiveAction(change func(v *visit, s *objective.Store, id string) (did string, err error)) func(*visit) error {
 	return func(v *visit) error {
 		s, err := v.objectives()
@@ -194,13 +193,13 @@ func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
 		for _, st := range objective.Statuses() {
 			names = append(names, string(st))
 		}
-		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
 	}
 	_, err := s.Update(v.ctx(), id, objective.Update{Status: &to})
 	return "moved", err
 }
 
-// editObjective changes what the objective says of itself: the form has all of it.
+// editObjective changes the fields of an objective. The form has all of them.
 func editObjective(v *visit, s *objective.Store, id string) (string, error) {
 	title, description, owner := v.formValue("title"), v.formText("description"), v.formValue("owner")
 	_, err := s.Update(v.ctx(), id, objective.Update{Title: &title, Description: &description, Owner: &owner, Tags: append([]string{}, commas(v.formValue("tags"))...)})
@@ -212,8 +211,8 @@ func addTask(v *visit, s *objective.Store, id string) (string, error) {
 	return "added", err
 }
 
-// completeTask marks a task as done by the visitor. The form names it by its text: others may
-// have moved it meanwhile.
+// completeTask marks a task as done by the visitor. The form names the task by its text,
+// because its position may have changed.
 func completeTask(v *visit, s *objective.Store, id string) (string, error) {
 	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.r.PostForm.Get("task"), Done: true, By: v.principal.Name})
 	return "done", err
@@ -228,9 +227,9 @@ func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
 	return "added", err
 }
 
-// objectiveForm is the form of a new objective, as it was filled in.
+// objectiveForm holds the form of a new objective with its values.
 type objectiveForm struct {
-	Problem *errorPage // why it was not written; nil while nothing was tried
+	Problem *errorPage // why it was not written; nil before the first try
 	Offered []decisionRow
 
 	Title, Description, Owner, Tags, Tasks, Decision string
@@ -254,7 +253,7 @@ func (v *visit) objectiveForm(b *objectiveForm) error {
 	return v.page("objective_new", p)
 }
 
-// writeObjective writes a new objective. What can't be written comes back in the form.
+// writeObjective writes a new objective. On an error the form is shown again with its values.
 func writeObjective(v *visit) error {
 	s, err := v.objectives()
 	if err != nil {

@@ -19,44 +19,43 @@ import (
 	"github.com/kenlayer/ken/internal/console/chart"
 )
 
-// page is what a handler wants to be shown.
+// page describes a page to show.
 type page struct {
-	Title   string // of the window, and of its heading unless the template has its own
-	Section string // of the navigation, as in sections
-	Tab     string // within the section
-	Status  int    // 0 is 200
-	// Live names what the page follows, of the words in topics; its regions are replaced
-	// when that changes.
+	Title   string // the window's title, and the heading unless the template has its own
+	Section string // key of a section in the navigation
+	Tab     string // key of a tab in the section
+	Status  int    // HTTP status; 0 means 200
+	// Live lists the topics whose changes make the page update its regions.
 	Live []string
-	Body any // what the template gets as .Body
+	Body any // available to the template as .Body
 }
 
-// framedPage is a page with its navigation and frame.
+// framedPage is a page with its frame.
 type framedPage struct {
 	page
 	Visit    visitInfo
-	Again    bool   // something is still being found out
-	Moment   string // that the page is of; see watch.missed
+	Again    bool   // a part is still being computed; the page reloads itself
+	Moment   string // the state that the page shows; see topicWatcher.missedTopics
 	Sections []section
 	Did      string // what was just done, in a sentence
 }
 
-// visitInfo is what every template may ask about the visit.
+// visitInfo holds what every template may use of the visit.
 type visitInfo struct {
 	Name, Owner string
-	Owners      []string // that can be chosen among; nil where the key says whose
-	Keyed       bool     // can log out
+	Owners      []string // owners to choose from; nil if the key determines the owner
+	Keyed       bool     // the visitor can log out
 	Operate     bool     // buttons are shown
-	Token       string   // of forms
-	Path        string   // of this page, with its query
-	Query       string   // of the search
-	Theme       string   // light, dark, or "" for what the browser prefers
+	Token       string   // form token
+	Path        string   // this page with its query
+	Query       string   // the search query
+	Theme       string   // light, dark, or "" for the browser's preference
 	Version     string
 	Tally       pendingCounts
 }
 
-// page renders a page whole before it sends any of it, so that a template that fails
-// is an error and not half a page.
+// page renders the whole page before it sends any of it, so that an error in a template gives
+// an error page.
 func (v *visit) page(name string, p page) error {
 	body, err := v.render(name, p)
 	if err != nil {
@@ -67,12 +66,12 @@ func (v *visit) page(name string, p page) error {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	v.w.WriteHeader(max(p.Status, http.StatusOK))
 	if v.r.Method != http.MethodHead {
-		_, _ = v.w.Write(body) // the visitor is gone, if it fails
+		_, _ = v.w.Write(body) // fails if the visitor is gone
 	}
 	return nil
 }
 
-// render is the page with what surrounds it.
+// render renders a page with its frame.
 func (v *visit) render(name string, p page) ([]byte, error) {
 	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
 	f.Again = v.refresh
@@ -88,7 +87,7 @@ func (v *visit) render(name string, p page) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// visitInfo is what templates may ask about the visit.
+// visitInfo returns what templates may use of the visit.
 func (v *visit) visitInfo() visitInfo {
 	f := visitInfo{Name: v.principal.Name, Owner: v.principal.Owner, Keyed: v.loggedIn, Operate: v.canOperate(), Token: v.token, Path: v.r.URL.RequestURI(),
 		Query: v.question(), Theme: theme(v.r), Version: v.con.opts.Version}
@@ -99,7 +98,7 @@ func (v *visit) visitInfo() visitInfo {
 	return f
 }
 
-// question is what the search box says: the question of the claims that are shown.
+// question returns the text of the search box: the query of the shown claims.
 func (v *visit) question() string {
 	if v.r.URL.Path != Prefix+"claims" {
 		return ""
@@ -148,25 +147,25 @@ var doneMessages = map[string]string{
 	"revoked":    "Revoked. The next request with it is refused.",
 }
 
-// section is an entry of the navigation.
+// section is an entry in the navigation.
 type section struct {
 	Name, Path string
-	Key        string // that goes there, after g
+	Key        string // keyboard shortcut, after g
 	Here       bool
 	Count      int
 	Tabs       []tab
 }
 
-// tab is a page of a section.
+// tab is a page in a section.
 type tab struct {
 	Name, Path string
 	Here       bool
 	Count      int
-	right      access.Right // to be shown at all; "" is read
-	own        bool         // it is shown to whoever has turns of their own, too
+	right      access.Right // the right required to see the tab; "" means read
+	own        bool         // also shown to a visitor with turns of their own
 }
 
-// Names of sections.
+// Keys of the sections.
 const (
 	secHome      = "Overview"
 	secStore     = "Store"
@@ -176,7 +175,7 @@ const (
 	secHealth    = "Health"
 )
 
-// sectionsFor is the navigation as the visitor sees it.
+// sectionsFor returns the navigation for the visitor.
 func sectionsFor(v *visit, p page) []section {
 	if !v.principal.Can(access.Read) {
 		return nil
@@ -235,18 +234,18 @@ func sectionsFor(v *visit, p page) []section {
 //go:embed pages/*.html parts/*.html
 var files embed.FS
 
-// templates are parsed when they are first asked for: a process that serves no page
-// pays nothing for them.
+// templates holds the templates, parsed at first use, so that a process without visitors does
+// not parse them.
 var templates = templateCache{pages: map[string]*template.Template{}}
 
-// templateCache is safe for concurrent use.
+// templateCache parses templates at first use. It is safe for concurrent use.
 type templateCache struct {
 	mu    sync.Mutex
-	parts *template.Template // the frame and what pages share
+	parts *template.Template // the frame and shared parts
 	pages map[string]*template.Template
 }
 
-// page returns the template of a page, with the frame and the parts around it.
+// page returns the template of a page, with the frame and the shared parts.
 func (l *templateCache) page(name string) (*template.Template, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -271,14 +270,14 @@ func (l *templateCache) page(name string) (*template.Template, error) {
 	return t, nil
 }
 
-// pageWithSlowPart shows a page of which a part takes its time: what stands before that part is
-// sent at once, and the part when it is there. The template of the page puts .Body.Later
-// where the part goes; fill returns the part's template and its data. What it fails with
-// is told in the part's place, since the page has begun.
+// pageWithSlowPart shows a page with one slow part. It sends what comes before that part at
+// once, and the part when it is ready. The page's template puts .Body.Later where the part
+// goes; fill returns the part's template and data. An error of fill is shown in place of the
+// part, because the response has begun.
 func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill func() (part string, data any, err error)) error {
 	mark := randomToken()
 	hole := []byte("<!--" + hex.EncodeToString(mark[:]) + "-->")
-	body["Later"] = template.HTML(hole) // hexadecimal digits
+	body["Later"] = template.HTML(hole) // only hexadecimal digits
 	p.Body = body
 	whole, err := v.render(name, p)
 	if err != nil {
@@ -293,14 +292,14 @@ func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill 
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
-	_, _ = v.w.Write(before) // the visitor is gone, if it or what follows fails
+	_, _ = v.w.Write(before) // fails if the visitor is gone
 	_ = http.NewResponseController(v.w).Flush()
 	_, _ = v.w.Write(v.renderPart(name, fill))
 	_, _ = v.w.Write(after)
 	return nil
 }
 
-// renderPart renders the slow part of a page, or what went wrong with it.
+// renderPart renders the slow part of a page, or its error.
 func (v *visit) renderPart(name string, fill func() (string, any, error)) []byte {
 	part, data, err := fill()
 	if err == nil {
@@ -322,7 +321,7 @@ func (v *visit) renderPart(name string, fill func() (string, any, error)) []byte
 //go:embed assets/*
 var assetFiles embed.FS
 
-// assetTypes are the types of what is served, by the end of the name.
+// assetTypes maps file extensions of assets to content types.
 var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // assets returns every asset with its hash. The hash is part of the path, so a browser may
@@ -331,7 +330,7 @@ var assets = sync.OnceValue(func() map[string]bundled {
 	out := map[string]bundled{}
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // can't fail: the files are embedded
 	}
 	for _, e := range entries {
 		b, err := assetFiles.ReadFile("assets/" + e.Name())

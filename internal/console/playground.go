@@ -11,38 +11,38 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Model asks the configured model for the page that tries a message.
+// Model calls the configured model for the page that tries a message.
 type Model struct {
 	Name string
 	Ask  func(ctx context.Context, messages []ken.Message) (ModelAnswer, error)
 }
 
-// ModelAnswer is a model's answer, with the tokens that its API counted.
+// ModelAnswer is a model's answer, with the token counts of its API.
 type ModelAnswer struct {
 	Text                  string
 	Input, Cached, Output int
 }
 
-// triedAnswer is an answer as the page shows it.
+// triedAnswer is an answer for display.
 type triedAnswer struct {
 	Title string
 	Text  string
-	Took  float64 // milliseconds
+	Took  float64 // in milliseconds
 	ModelAnswer
 	Problem *errorPage
 }
 
-// errNoModel says that there is nobody to be asked.
+// errNoModel means that no model can be asked.
 var errNoModel = &ken.Error{Code: ken.CodeRefused, Field: "upstream.base_url", Msg: "no model is configured, or this key has limits", Try: "Set upstream.base_url and upstream.model, and use a key without limits."}
 
-// mayAsk reports whether the visitor may have the configured model asked: it is paid for, and no
-// budget of a key counts it.
+// mayAsk reports whether the visitor may ask the configured model. Answers cost money, and no
+// key's limit counts them.
 func (v *visit) mayAsk() bool {
 	return v.con.opts.Model != nil && v.canOperate() && !v.principal.Limited()
 }
 
-// askModel shows the answers of the configured model to a message, with and without the block. The
-// message is in the address, as where it is only tried.
+// askModel shows the configured model's answers to a message, with and without the block. The
+// message is in the address, as in a dry run.
 func askModel(v *visit) error {
 	if !v.mayAsk() {
 		return errNoModel
@@ -63,7 +63,7 @@ func askModel(v *visit) error {
 	return v.tryForm(b)
 }
 
-// answer asks the model and counts what that used.
+// answer asks the model and counts the usage.
 func (v *visit) answer(a *triedAnswer, messages []ken.Message) {
 	began := v.now()
 	got, err := v.con.opts.Model.Ask(v.ctx(), messages)
@@ -95,7 +95,7 @@ func withoutSecrets(messages []ken.Message) []ken.Message {
 	return out
 }
 
-// withBlock puts blocks where a turn has them.
+// withBlock inserts the blocks into the messages, as a turn does.
 func withBlock(messages []ken.Message, insertions []middleware.Insertion) (out []ken.Message) {
 	for i, m := range messages {
 		for _, ins := range insertions {

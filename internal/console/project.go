@@ -23,12 +23,12 @@ import (
 var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
 	Try: "Look at the claims: they are what this owner's agents know."}
 
-// ownsFiles reports whether the project's files are the visitor's owner's: those of the
-// one that is configured, and nobody else's, as turns and tools have it.
+// ownsFiles reports whether the project's files belong to the visitor's owner. They belong to
+// the configured owner only, as in turns and tools.
 func (v *visit) ownsFiles() bool { return v.con.layer.Operator().RootOf(v.owner()) != "" }
 
-// fileEvidence returns evidence for a file. A file of the project carries its hash, which
-// shows later changes. Another owner's file is only a name.
+// fileEvidence returns evidence for a file. For a file of the project it includes the hash,
+// which shows later changes. For other owners it is only the name.
 func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
 	if !v.ownsFiles() {
 		return ken.FromFile(path, "", ""), nil
@@ -40,14 +40,14 @@ func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
 	return e, err
 }
 
-// decisions are the project's, as their files are now.
+// decisions returns the project's decisions, read from their files.
 func (v *visit) decisions() (*decision.Registry, error) {
 	if !v.ownsFiles() {
 		return nil, errNotOwner
 	}
 	base := v.con.layer.Operator().Codebase()
 	if base == nil {
-		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // which says why
+		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // it returns the reason
 		return nil, err
 	}
 	r := base.Decisions()
@@ -58,8 +58,8 @@ func (v *visit) decisions() (*decision.Registry, error) {
 	return r, err
 }
 
-// refreshGovernance updates the code graph after decisions changed. It may have to wait until
-// the code was read; a page does not wait for it.
+// refreshGovernance updates the code graph after decisions changed. It runs in the
+// background, because it may have to wait until the code was read.
 func (c *Console) refreshGovernance() {
 	c.background.Go(func() {
 		if err := c.layer.Operator().Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
@@ -68,7 +68,7 @@ func (c *Console) refreshGovernance() {
 	})
 }
 
-// objectives are the project's.
+// objectives returns the project's objectives.
 func (v *visit) objectives() (*objective.Store, error) {
 	if !v.ownsFiles() {
 		return nil, errNotOwner
@@ -80,9 +80,9 @@ func (v *visit) objectives() (*objective.Store, error) {
 		Try: "Set middleware.objectives to true, and look at ken doctor."}
 }
 
-// fileProblem is something in a file of the project that somebody should look at.
+// fileProblem is a problem in a file of the project.
 type fileProblem struct {
-	File, Path string // from the root, and of the page that shows it
+	File, Path string // relative to the root, and the page that shows it
 	Line       int    // from 1; 0 for the whole file
 	Text, Try  string
 }
@@ -91,11 +91,11 @@ func newFileProblem(file string, line int, text, try string) fileProblem {
 	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
 }
 
-// filePath is the page of a file.
+// filePath returns the path of a file's page.
 func filePath(file string) string { return pathOf("files") + "?path=" + escapeQuery(file) }
 
-// namedPath leads to what a name stands for in the code: a file, a folder's package or a
-// declaration. It is "" where that is nothing, or several things.
+// namedPath returns the page of what a name means in the code: a file, a folder's package or
+// a declaration. It returns "" if the name is unknown or ambiguous.
 func (v *visit) namedPath(name string) string {
 	base := v.con.layer.Operator().Codebase()
 	if base == nil {
@@ -111,8 +111,8 @@ func (v *visit) namedPath(name string) string {
 	return symbolPath(n.ID, 1)
 }
 
-// projectState names what the project's decisions, objectives and layers are, for who
-// follows their pages.
+// projectState identifies the state of the project's decisions, objectives and layers, for
+// live updates.
 func (v *visit) projectState() string {
 	if !v.ownsFiles() {
 		return ""
@@ -124,7 +124,7 @@ func (v *visit) projectState() string {
 		}
 	}
 	if s, err := v.objectives(); err == nil {
-		list, _, _ := s.List(v.ctx()) // the page says what can't be read
+		list, _, _ := s.List(v.ctx()) // the page shows what can't be read
 		for i := range list {
 			fmt.Fprintln(sum, list[i].Path, list[i].Hash)
 		}
@@ -132,19 +132,19 @@ func (v *visit) projectState() string {
 	return fmt.Sprint(sum.Sum64(), v.con.fileStamp(drift.DefaultManifest), v.con.fileStamp(drift.DefaultBaseline))
 }
 
-// filesBody lists the files that claims rest on.
+// filesBody holds the files that are evidence of claims.
 type filesBody struct {
 	Question string
 	Files    []facetValue
 }
 
-// fileBody is which claims rest on a file: the lens of an artifact.
+// fileBody holds the data of a file's page: the claims with the file as evidence.
 type fileBody struct {
 	Now    time.Time
 	Path   string
 	View   provenance.View
 	Claims []fileClaim
-	Stale  int // claims on this page that rest on what the file does not say any more
+	Stale  int // claims on this page for which the file has changed
 	Old    bool
 	Next   string
 }
@@ -152,7 +152,7 @@ type fileBody struct {
 type fileClaim struct {
 	provenance.Claim
 	Tone  string
-	Moved bool // the file has changed under it
+	Moved bool // the file has changed since
 }
 
 const (

@@ -17,42 +17,42 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// reviewBody is a page of the candidates that wait for a person.
+// reviewBody holds the data of the candidates for review.
 type reviewBody struct {
 	Now      time.Time
 	Rows     []candidate
 	Total    int
 	Kinds    []choice
-	Kind     string // that the list is narrowed to; "" for all
-	All      bool   // every one of the page is chosen to begin with
-	AllPath  string // of the page where that is so
+	Kind     string // the kind that is shown; "" for all
+	All      bool   // all candidates of the page are preselected
+	AllPath  string // the page with that preselection
 	Next     string
-	Counting *facet.Progress // candidates of other kinds than MEMORY.md's are still being found
+	Counting *facet.Progress // set while other candidates than those of MEMORY.md are counted
 
-	Done    int // of several decisions, those that were carried out
+	Done    int // decisions carried out, when several were requested
 	Failed  []failure
-	Warning string // what was decided holds, but something about it went wrong
+	Warning string // the decision was stored, but a later step failed
 }
 
-// candidate is a claim that waits for a review.
+// candidate is a claim that waits for review.
 type candidate struct {
 	row
 	Long     bool // the text does not fit into a line
 	Effect   string
-	First    any // when it was seen, in words, like Last
+	First    any // when it was first and last seen, as relative times
 	Last     any
 	Sources  []string // its evidence, one line a piece
-	Further  int      // pieces that are not listed
-	Sessions []string // that it comes from
-	Others   int      // sessions that are not listed
-	Whole    string   // the text, to be edited; "" for one that no field should hold
+	Further  int      // pieces not listed
+	Sessions []string // sessions that it comes from
+	Others   int      // sessions not listed
+	Whole    string   // the text for editing; "" if it is too long for a field
 }
 
-// failure is a decision that was not carried out.
+// failure is a decision that failed.
 type failure struct{ ID, Text, Msg, Try string }
 
-// candidatesPerPage is how many candidates a page shows; mostSources and mostSessions
-// how much of the evidence of each.
+// candidatesPerPage is how many candidates a page shows. maxSources and maxSessions limit the
+// evidence shown of each.
 const (
 	candidatesPerPage = 50
 	maxSources        = 3
@@ -67,9 +67,9 @@ func reviewPage(v *visit) error {
 	return v.page("review", page{Title: "Candidates", Section: secReview, Tab: "Candidates", Live: []string{liveClaims}, Body: b})
 }
 
-// reviewList fills in the page that an address asks for: the claims of MEMORY.md, which
-// end up in every turn, before all others. Of these there may be thousands: the columns
-// of facets find those of a page without reading the rest.
+// reviewList fills in the page of the address. The claims of MEMORY.md come first, because
+// they are part of every turn. There may be thousands of other candidates; the facet index
+// finds those of a page without reading the rest.
 func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 	b.Kind, b.All = q.Get("kind"), q.Get("choose") == "all"
 	address := &url.URL{Path: Prefix + "review", RawQuery: q.Encode()}
@@ -95,7 +95,7 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		if err != nil {
 			return err
 		}
-		if b.Kind == "" { // candidate rules are no hypotheses
+		if b.Kind == "" { // candidate rules are not hypotheses
 			b.Total += len(slices.DeleteFunc(slices.Clone(claims), func(c ken.Claim) bool { return c.Status == ken.StatusHypothesis }))
 		}
 		b.Total = max(b.Total, len(claims))
@@ -108,7 +108,7 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		}
 		for _, id := range others.IDs {
 			c, err := s.Get(v.ctx(), id)
-			if err != nil || c.Status != ken.StatusHypothesis || c.RuleCandidate { // decided about meanwhile, or above
+			if err != nil || c.Status != ken.StatusHypothesis || c.RuleCandidate { // decided meanwhile, or listed above
 				continue
 			}
 			row, err := v.candidate(&c)
@@ -127,8 +127,8 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 	})
 }
 
-// otherCandidates selects the candidates that MEMORY.md does not list, most at the most,
-// and counts all by kind.
+// otherCandidates selects at most most candidates that MEMORY.md does not list, and counts
+// all by kind.
 func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, most int) (facet.Page, error) {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -168,7 +168,7 @@ func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, mo
 	return v.con.claims.Select(s.Owner(), waiting)
 }
 
-// candidate shows a claim to who decides about it.
+// candidate converts a claim for display.
 func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 	now, view := v.now(), v.con.layer.Operator().View(*c)
 	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: approvalEffect(c),
@@ -195,7 +195,7 @@ func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 	return out, nil
 }
 
-// approvalEffect says what approving a claim does.
+// approvalEffect describes the effect of approving a claim.
 func approvalEffect(c *ken.Claim) string {
 	switch {
 	case operator.InMemory(c.Kind):
@@ -205,10 +205,11 @@ func approvalEffect(c *ken.Claim) string {
 	case c.Constraint || c.RuleCandidate:
 		return "in each turn that is about one of its entities"
 	}
-	return "in turns that it bears on"
+	return "in turns that it matches"
 }
 
-// sessionsOf are the sessions that a claim and its evidence come from, each once.
+// sessionsOf returns the sessions that a claim and its evidence come from, without
+// duplicates.
 func sessionsOf(c *ken.Claim) (out []string) {
 	add := func(id string) {
 		if id != "" && !slices.Contains(out, id) {
@@ -231,13 +232,12 @@ func listOffset(s string, n int) int {
 	return at
 }
 
-// reviewMessages are the words for what was done, by the decision about one claim; about
-// several it is "decided".
+// reviewMessages maps a decision about one claim to its key in doneMessages. For several
+// claims the key is "decided".
 var reviewMessages = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
 
-// decideReview carries out one decision about the chosen candidates, each by itself. When one
-// fails, the answer is the list with what became of each, since no address can hold
-// that.
+// decideReview carries out one decision about each chosen candidate. If one fails, the
+// response is the list with the failures, because an address can't hold them.
 func decideReview(v *visit) error {
 	decision, ids := operator.Decision(v.param("decision")), v.r.PostForm["claim"]
 	if _, ok := reviewMessages[decision]; !ok || decision == operator.Rewrite && len(ids) > 1 {
@@ -282,7 +282,7 @@ func decideReview(v *visit) error {
 		return v.redirectDone(back, reviewMessages[decision])
 	}
 	if b.Done > 0 {
-		status = http.StatusOK // some of it is done: the list is what it is now
+		status = http.StatusOK // part of it is done; the list is up to date
 	}
 	var q url.Values
 	if u, err := url.Parse(back); err == nil {

@@ -18,27 +18,27 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// memoryTests is the file of the project that turns are saved into as memory tests.
+// memoryTests is the project's file to which turns are saved as memory tests.
 const memoryTests = ".ken/memory-tests.yaml"
 
-// What is expected of an item of the block.
+// Expectations of an item of the block.
 const (
 	mayHave    = "may"
 	mustHave   = "must"
 	mustntHave = "must not"
 )
 
-// testBody is the page that makes a memory test of a turn.
+// testBody holds the data of the page that turns a turn into a memory test.
 type testBody struct {
 	Turn    inspect.Turn
 	Tone    string
 	Views   []choice
 	Name    string
-	Ask     string // the question; "" where it is not kept
-	Cut     bool   // the journal has only a part of it
+	Ask     string // the question; "" if it is not stored
+	Cut     bool   // the stored question is incomplete
 	Items   []testItem
-	Case    string // as it stands in a file; "" until it is asked for
-	File    string // of the project; "" where the visitor's owner has none
+	Case    string // the YAML text; "" until it is requested
+	File    string // the project's file; "" if the visitor's owner has none
 	Problem *errorPage
 }
 
@@ -46,13 +46,13 @@ type testBody struct {
 type testItem struct {
 	Field, Label, Path string
 	Expect             string
-	matcher            string // in YAML
+	matcher            string // the YAML of its expectation
 }
 
 // Expectations lists the choices of the form for one item.
 func (b *testBody) Expectations() []string { return []string{mayHave, mustHave, mustntHave} }
 
-// testPage shows the form with what the answer used as what must be there.
+// testPage shows the form. Items that the answer used are preselected as required.
 func testPage(v *visit) error {
 	b, err := v.testOf()
 	if err != nil {
@@ -61,7 +61,7 @@ func testPage(v *visit) error {
 	return v.testForm(b)
 }
 
-// saveTest shows the case that the form describes, or adds it to the project's file.
+// saveTest shows the form's test case, or appends it to the project's file.
 func saveTest(v *visit) error {
 	b, err := v.testOf()
 	if err != nil {
@@ -137,7 +137,7 @@ func (v *visit) testOf() (*testBody, error) {
 	return b, nil
 }
 
-// testCase is the case in YAML, as an item of a file's list.
+// testCase returns the case in YAML, as an item of a list.
 func (v *visit) testCase(b *testBody) string {
 	var s strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&s, "    %s: %s\n", key, value) }
@@ -168,7 +168,8 @@ func (v *visit) testCase(b *testBody) string {
 	return s.String()
 }
 
-// appendTest adds a case to the project's file, if that is a file of cases then.
+// appendTest appends a case to the project's file, if the result is a valid file of
+// cases.
 func (v *visit) appendTest(text string) error {
 	if !v.ownsFiles() {
 		return errNotOwner
@@ -193,16 +194,16 @@ func (v *visit) appendTest(text string) error {
 	return files.Commit(change)
 }
 
-// yamlText is a text as a scalar of YAML, which JSON's strings are, too.
+// yamlText returns a text as a YAML scalar. JSON strings are valid in YAML.
 func yamlText(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
+	_ = e.Encode(s) // can't fail for a string
 	return strings.TrimSpace(b.String())
 }
 
-// yamlComment is a text without what would end a comment, or can't be seen.
+// yamlComment returns a text without line breaks and invisible characters, for a comment.
 func yamlComment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isInvisible(r, utf8.RuneLen(r)) || r == '\n' || r == '\u0085' || r == utf8.RuneError {

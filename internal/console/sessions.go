@@ -24,21 +24,21 @@ const (
 	turnsOnTimeline = 1000
 	turnsOfASession = 12
 	maxMessageRunes = 4000 // of a message on a turn's page
-	maxStepRunes    = 2000 // of one on a timeline
-	maxResultRunes  = 1500 // of a tool’s result there
+	maxStepRunes    = 2000 // of a message on a timeline
+	maxResultRunes  = 1500 // of a tool’s result on a timeline
 )
 
-// sessionsBody lists the sessions, the last that was active first.
+// sessionsBody lists the sessions, the last active first.
 type sessionsBody struct {
 	Now      time.Time
 	Sessions []session.Info
 	Total    int
-	Own      bool // the list has the visitor's own sessions alone
+	Own      bool // only the visitor's own sessions
 	Next     string
 	Warnings []string
 }
 
-// sessionsPage lists every session for whoever operates, and for others those in which all turns
+// sessionsPage lists all sessions for operators, and for others the sessions whose turns all
 // came with their key.
 func sessionsPage(v *visit) error {
 	if !v.canOperate() && !v.hasOwnTurns() {
@@ -63,23 +63,23 @@ func sessionsPage(v *visit) error {
 	return v.page("sessions", page{Title: "Sessions", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
 
-// sessionBody is what a session learned: the lens of a run.
+// sessionBody holds the data of a session's page.
 type sessionBody struct {
 	Now     time.Time
 	Info    session.Info
 	Learned []learnedClaim
 	Dropped []dropped
 	Turns   []ledger.Turn
-	More    int // turns that are not listed
+	More    int // turns not listed
 	Sum     turnSum
 
-	// What was said and given, for those who operate and for whose session it is.
+	// The messages and turns, for operators and for the owner of the session's key.
 	Steps      []timelineStep
 	Injected   int
 	Checkpoint *session.Checkpoint
 	Next       string
 	Earlier    string
-	Talk       bool // it may be shown
+	Talk       bool // the visitor may see them
 }
 
 // learnedClaim is a claim that resulted from a session, and how.
@@ -99,7 +99,7 @@ func sessionPage(v *visit) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	b := sessionBody{Now: v.now(), Info: info, Talk: v.canHear(info.Key)}
+	b := sessionBody{Now: v.now(), Info: info, Talk: v.canSeeMessages(info.Key)}
 	if err := v.withStore(func(s store.Engine) error {
 		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
@@ -128,7 +128,7 @@ func sessionPage(v *visit) error {
 	return v.page("session", page{Title: "Session", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
 
-// sessionError words that there is none: another owner's is none either.
+// sessionError returns the same error for a session that does not exist and for another owner's.
 func sessionError(err error) error {
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "Look at the list of sessions: what was forgotten is not in it."}
@@ -136,7 +136,7 @@ func sessionError(err error) error {
 	return err
 }
 
-// learnedClaims says how each claim came of a session.
+// learnedClaims describes how each claim resulted from a session.
 func learnedClaims(claims []inspect.Claim, info *session.Info, now time.Time) []learnedClaim {
 	how := map[string]string{}
 	if o := info.Outcome; o != nil {
@@ -155,7 +155,7 @@ func learnedClaims(claims []inspect.Claim, info *session.Info, now time.Time) []
 	return out
 }
 
-// sessionAction is a handler that does something with the session of the path.
+// sessionAction returns a handler that changes the session of the path.
 func sessionAction(did string, do func(v *visit, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		info, err := v.con.layer.Operator().Journal(v.owner()).Info(v.ctx(), v.r.PathValue("id"))
@@ -181,8 +181,8 @@ func harvestSession(v *visit, id string) error {
 	return err
 }
 
-// forgetSession erases a session. Half of it would be worse than none, so the end of
-// the visit does not stop it.
+// forgetSession erases a session. It continues if the visitor leaves, because a partly erased
+// session would be worse.
 func forgetSession(v *visit, id string) error {
 	ctx := context.WithoutCancel(v.ctx())
 	return v.withStore(func(s store.Engine) error {
@@ -190,14 +190,14 @@ func forgetSession(v *visit, id string) error {
 			return err
 		}
 		v.con.turns.Drop(v.owner())
-		if err := s.Compact(ctx); err != nil { // the pages that held it are free, and still full of it
+		if err := s.Compact(ctx); err != nil { // free pages still contain the deleted text
 			return fmt.Errorf("clear the disk of a session: %w", err)
 		}
 		return nil
 	})
 }
 
-// agentsBody holds the data of the list of agents: those that wrote claims or received some.
+// agentsBody holds the data of the list of agents: those that wrote or received claims.
 type agentsBody struct {
 	Now    time.Time
 	Agents []agentRow
@@ -205,8 +205,8 @@ type agentsBody struct {
 
 type agentRow struct {
 	Name   string
-	Claims int // that it wrote
-	Turns  int // of those that are remembered
+	Claims int // number of claims that it wrote
+	Turns  int // number of its turns in the ledger
 	Last   time.Time
 }
 
@@ -254,11 +254,11 @@ func agentsPage(v *visit) error {
 type agentBody struct {
 	Now     time.Time
 	Name    string
-	Only    []row // claims that are for it alone
+	Only    []row // claims in its own scope
 	OnlyAll int
 	Wrote   []row // claims that it wrote
 	WroteN  int
-	Kinds   []facetValue // of what it wrote
+	Kinds   []facetValue // kinds of the claims that it wrote
 	Turns   []ledger.Turn
 	More    int
 }
@@ -307,15 +307,14 @@ func agentPage(v *visit) error {
 	return v.page("agent", page{Title: "Agent", Section: secStore, Tab: "Agents", Live: []string{liveTurns, liveClaims}, Body: b})
 }
 
-// timelineStep is something that happened in a session: a message, or what a turn was given.
+// timelineStep is a step of a session: a message, or a turn.
 type timelineStep struct {
 	Entry *session.Entry
-	Of    string // the tool whose result the message is
+	Of    string // the tool that returned the message
 	Turn  *turnRow
 }
 
-// addTimeline adds what was said in a session, with the turns between: each stands behind the
-// question that it was made for.
+// addTimeline adds the messages of a session, each followed by the turns that were made for it.
 func (v *visit) addTimeline(b *sessionBody, turns []ledger.Turn) error {
 	tr, err := v.con.layer.Operator().Transcript(v.ctx(), v.owner(), b.Info.ID)
 	if err != nil {
@@ -325,7 +324,7 @@ func (v *visit) addTimeline(b *sessionBody, turns []ledger.Turn) error {
 	to := min(from+messagesPerPage, len(tr.Entries))
 	b.Injected, b.Checkpoint = len(tr.Injected), tr.Checkpoint
 	behind := turnsBehind(tr.Entries, turns)
-	tools := map[string]string{} // by the id of a call
+	tools := map[string]string{} // by call id
 	for i := range tr.Entries[:to] {
 		e := &tr.Entries[i]
 		for _, c := range e.Message.ToolCalls {
@@ -349,8 +348,8 @@ func (v *visit) addTimeline(b *sessionBody, turns []ledger.Turn) error {
 	return nil
 }
 
-// turnsBehind gives for the index of a user's message the turns that were made for it, the first
-// one first. Turns whose message is gone are left out.
+// turnsBehind maps the index of a user's message to the turns that were made for it, in order.
+// It leaves out turns whose message was deleted.
 func turnsBehind(entries []session.Entry, turns []ledger.Turn) map[int][]ledger.Turn {
 	out := map[int][]ledger.Turn{}
 	for _, t := range slices.Backward(turns) { // newest first
@@ -368,7 +367,7 @@ func turnsBehind(entries []session.Entry, turns []ledger.Turn) map[int][]ledger.
 	return out
 }
 
-// turnSum sums up the turns of a session.
+// turnSum sums the turns of a session.
 type turnSum struct {
 	Turns, Blocks, Chars, Tokens int
 	Slowest                      float64 // in milliseconds

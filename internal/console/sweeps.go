@@ -25,23 +25,22 @@ import (
 
 const (
 	maxChosen     = 6  // reports side by side
-	maxRuns       = 8  // modes of these: more have no colour of their own
-	maxCategories = 12 // kinds of questions in a chart
+	maxRuns       = 8  // modes of these reports; there are no colours for more
+	maxCategories = 12 // categories in a chart
 )
 
-// sweepsBody is the reports of recall sweeps that the project keeps, some of them side
-// by side.
+// sweepsBody holds the project's reports of recall sweeps, and a comparison of some.
 type sweepsBody struct {
 	Now    time.Time
 	Files  []sweepRow
 	More   int
-	Folder string // where they are, from the project's root
+	Folder string // the folder, relative to the project's root
 
-	Weighed     *sweepFindings // nil while they are compared
+	Weighed     *sweepFindings // nil while they are computed
 	Runs        []sweepRun
-	LeftOut     int  // runs beyond mostRuns
-	Sets        int  // data sets among the runs
-	Chosen      bool // by the visitor, not by the page
+	LeftOut     int  // runs beyond maxRuns
+	Sets        int  // number of data sets among the runs
+	Chosen      bool // the visitor chose the reports
 	Quality     drawn
 	Latency     drawn
 	Categories  drawn
@@ -59,7 +58,7 @@ type sweepRow struct {
 // sweepRun is one mode of one report.
 type sweepRun struct {
 	Label  string
-	Report string // the file's name
+	Report string // file name
 	Mode   string
 	report *sweep.Report
 	score  sweep.Score
@@ -101,7 +100,7 @@ func sweepsPage(v *visit) error {
 			b.Warnings = append(b.Warnings, name+": no report is kept under this name")
 		}
 	}
-	slices.Reverse(list) // the oldest first: it is what the others are compared with
+	slices.Reverse(list) // oldest first: the others are compared with it
 	b.runs(list)
 	b.Differences = differences(b.Runs)
 	if len(list) > 0 {
@@ -134,8 +133,8 @@ func defaultReports(files []*sweepFile) (names []string) {
 	return names
 }
 
-// runs lists the modes of the reports, as many as have a colour of their own: of each
-// report its first ones, in turn.
+// runs returns the modes of the reports, at most as many as there are colours. It takes them
+// from the reports in turn.
 func (b *sweepsBody) runs(list []openedSweep) {
 	orders, all := make([][]string, len(list)), 0
 	for i := range list {
@@ -178,7 +177,7 @@ func modesInOrder(r *sweep.Report) []string {
 	return order
 }
 
-// draw makes the pictures of the runs.
+// draw draws the charts of the runs.
 func (b *sweepsBody) draw() {
 	if len(b.Runs) == 0 {
 		return
@@ -215,7 +214,7 @@ func (b *sweepsBody) draw() {
 	}
 }
 
-// intervals is a measure of each run; no number where it was not measured.
+// intervals returns a measure of each run; NaN if it was not measured.
 func intervals(runs []sweepRun, measure string, of func(*sweepRun) (sweep.Score, bool)) (out []chart.Interval) {
 	for i := range runs {
 		s, ok := of(&runs[i])
@@ -229,7 +228,7 @@ func intervals(runs []sweepRun, measure string, of func(*sweepRun) (sweep.Score,
 	return out
 }
 
-// categories are the kinds of questions that have an answer, those with most questions
+// categories returns the kinds of questions that have an answer, those with the most questions
 // first.
 func (b *sweepsBody) categories() []string {
 	n := map[string]int{}
@@ -244,7 +243,7 @@ func (b *sweepsBody) categories() []string {
 	return names[:min(len(names), maxCategories)]
 }
 
-// Value is a measure of a run for the table; a dash where it was not measured.
+// Value formats a measure of a run; a dash if it was not measured.
 func (r sweepRun) Value(measure string) string {
 	if _, ok := r.score.CI[measure]; !ok {
 		return "–"
@@ -252,7 +251,7 @@ func (r sweepRun) Value(measure string) string {
 	return strconv.FormatFloat(r.score.Values[measure], 'f', 3, 64)
 }
 
-// Modes are the first few of a report's modes.
+// Modes returns the first few modes of a report.
 func (r sweepRow) Modes() []string {
 	const most = 6
 	order := modesInOrder(r.Head)
@@ -264,39 +263,39 @@ func (r sweepRow) Modes() []string {
 
 const (
 	maxSweepBytes = 32 << 20 // of a report's file
-	maxSweeps     = 100      // that are listed, the newest
-	maxWhole      = 8        // reports that are kept in memory with each question's values
+	maxSweeps     = 100      // listed, newest first
+	maxWhole      = 8        // reports kept in memory with the values of each question
 )
 
-// sweepFile is a report that the project keeps. It is not changed once it is made.
+// sweepFile is a report's file. It is immutable.
 type sweepFile struct {
-	Name string // without its ending
+	Name string // without its extension
 	Size int64
-	At   time.Time     // when it was written
-	Head *sweep.Report // without what it says of each question; nil where it can't be read
+	At   time.Time     // modification time
+	Head *sweep.Report // the report without its questions; nil if it can't be read
 	Bad  error         // why it can't be read
 }
 
-// key names what the file held.
+// key identifies a version of the file.
 func (f *sweepFile) key() string { return fmt.Sprint(f.Name, "/", f.Size, "/", f.At.UnixNano()) }
 
-// reportFiles reads reports on demand, and again when a file changed. The zero value is ready;
-// it is safe for concurrent use.
+// reportFiles reads reports on demand, and again when a file changed. The zero value is ready
+// to use. It is safe for concurrent use.
 type reportFiles struct {
 	mu    sync.Mutex
 	heads map[string]*sweepFile // by name
-	whole []cachedReport        // those used last at the end
+	whole []cachedReport        // most recently used last
 }
 
-// cachedReport is a report with its values for each question.
+// cachedReport is a report with the values of each question.
 type cachedReport struct {
 	key    string
 	report *sweep.Report
 	bad    error
 }
 
-// list returns the reports in a folder, the newest first, and how many more there are.
-// A folder that is not there has none.
+// list returns the reports in a folder, newest first, and how many more there are. A missing
+// folder has none.
 func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -338,7 +337,7 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 	return files, more, nil
 }
 
-// open returns the whole of a report of the list.
+// open returns a listed report with all its values.
 func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	if f.Bad != nil {
 		return nil, f.Bad
@@ -382,8 +381,8 @@ func readSweep(path string, most int64) (b []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// readHead reads a report up to what it says of each question, which is nearly all of a
-// file and stands last.
+// readHead reads a report up to the values of each question, which are nearly all of the file
+// and come last.
 func readHead(path string, size int64) (r *sweep.Report, err error) {
 	if size > maxSweepBytes {
 		return nil, errSweepSize
@@ -396,13 +395,13 @@ func readHead(path string, size int64) (r *sweep.Report, err error) {
 	return sweepHead(io.LimitReader(f, maxSweepBytes))
 }
 
-// sweepHead is the report that is read, without per_query and what follows it.
+// sweepHead parses a report without per_query and what follows it.
 func sweepHead(rd io.Reader) (*sweep.Report, error) {
 	d := json.NewDecoder(rd)
 	first, err := d.Token()
 	switch {
 	case err != nil:
-		return sweep.Read(strings.NewReader("")) // which says what is no report
+		return sweep.Read(strings.NewReader("")) // it returns the error for an invalid report
 	case first == json.Delim('['):
 		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "several reports in one file", Try: "Keep each in a file of its own, as ken eval sweep --keep does."}
 	case first != json.Delim('{'):

@@ -12,28 +12,26 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// sweepMeasures are the measures that are compared, with what people call them.
+// sweepMeasures lists the compared measures with their names.
 var sweepMeasures = []struct{ name, title string }{
 	{"recall@10", "Recall@10"}, {"ndcg@10", "nDCG@10"}, {"mrr", "MRR"}, {"block_recall", "Recall of the block"},
 	{"silenced", "Silent, though there is an answer"}, {"abstain", "Silent, where there is none"},
 }
 
-// sweepSeed draws the resamples of comparisons: the same pair has the same figures
-// wherever it is looked at.
+// sweepSeed seeds the resampling of comparisons, so that a pair always has the same figures.
 const sweepSeed = 1
 
-// openedSweep is a report that was chosen, whole.
+// openedSweep is a chosen report with all its values.
 type openedSweep struct {
 	*sweepFile
 	report *sweep.Report
-	modes  []string // that are shown
+	modes  []string // the modes shown
 }
 
-// sweepComparison is what became of one report's questions in another, or of one mode's in
-// another mode of the same report.
+// sweepComparison compares two reports, or two modes of one report, question by question.
 type sweepComparison struct {
 	Before, After string
-	Several       bool // modes, so that a row has to say which
+	Several       bool // there are several modes, so each row names its mode
 	Questions     int
 	LeftOut       int // questions that only one of them has
 	Changes       []sweepChange
@@ -41,7 +39,7 @@ type sweepComparison struct {
 	Bad           error
 }
 
-// sweepChange is a measure that differs, or does not.
+// sweepChange is the change of one measure.
 type sweepChange struct {
 	sweep.Change
 	Title   string
@@ -49,27 +47,27 @@ type sweepChange struct {
 	Tone    string
 }
 
-// sweepFindings is the comparison of several reports.
+// sweepFindings holds the comparisons of the chosen reports.
 type sweepFindings struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison
 }
 
 // sweepFindings compares reports, the oldest first. With many questions that takes a second, so
-// it is done behind the page; nil as long as it is not done.
+// it runs in the background; the result is nil until it is ready.
 func (v *visit) sweepFindings(list []openedSweep) *sweepFindings {
 	var key strings.Builder
 	for _, o := range list {
 		key.WriteString(o.key() + "\x00")
 	}
-	// A file that was written anew has another key: what was found stays good.
+	// A changed file has another key, so a cached result never becomes stale.
 	always := func(*sweepFindings, time.Time) bool { return true }
 	return v.con.health.sweepFindings.get(v, key.String(), always, func(context.Context, *sweepFindings) *sweepFindings {
 		return &sweepFindings{hybridAnswers(list), comparisons(list)}
 	})
 }
 
-// compareRuns tells two runs apart under names of their own.
+// compareRuns compares two runs under names of their own.
 func compareRuns(a, b openedSweep, nameA, nameB string, modesA, modesB []string) *sweepComparison {
 	c := compareSweeps(partOf(a.report, modesA), partOf(b.report, modesB))
 	c.Before, c.After = nameA, nameB
@@ -83,7 +81,7 @@ func compareSweeps(a, b *sweep.Report) *sweepComparison {
 	}
 	c := &sweepComparison{Questions: got.Questions, LeftOut: got.OnlyBefore + got.OnlyAfter, Unpaired: got.Unpaired}
 	for _, ch := range got.Changes {
-		x := sweepChange{Change: ch, Title: titleOf(ch.Measure), Verdict: "no difference to be seen"}
+		x := sweepChange{Change: ch, Title: titleOf(ch.Measure), Verdict: "no visible difference"}
 		switch {
 		case ch.Regression:
 			x.Verdict, x.Tone = "worse", toneDanger
@@ -105,7 +103,7 @@ func titleOf(measure string) string {
 	return measure
 }
 
-// partOf is some modes of a report, with the measures that are compared.
+// partOf returns some modes of a report, with the compared measures.
 func partOf(r *sweep.Report, modes []string) *sweep.Report {
 	out := *r
 	out.Modes, out.Order = map[string]sweep.Score{}, modes
@@ -133,8 +131,8 @@ func partOf(r *sweep.Report, modes []string) *sweep.Report {
 	return &out
 }
 
-// comparisons tells the oldest of several reports from each of the others, or the
-// first mode of one report from its others.
+// comparisons compares the oldest of several reports with each of the others, or the first mode
+// of a single report with its other modes.
 func comparisons(list []openedSweep) (out []*sweepComparison) {
 	if len(list) == 0 || len(list[0].modes) == 0 {
 		return nil
@@ -152,7 +150,7 @@ func comparisons(list []openedSweep) (out []*sweepComparison) {
 	return out
 }
 
-// sweepAnswer says whether hybrid pays on a data set.
+// sweepAnswer says whether hybrid search is better on a data set.
 type sweepAnswer struct {
 	Dataset string
 	Says    string
@@ -160,8 +158,8 @@ type sweepAnswer struct {
 	Tone    string
 }
 
-// hybridAnswers looks, for each data set, for a run by words alone and one by words and by
-// meaning: in one report if there is one that has both.
+// hybridAnswers finds for each data set a run with keyword search and one with hybrid search,
+// preferably in the same report, and compares them.
 func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	type found struct{ keyword, hybrid *openedSweep }
 	by := map[string]found{}
@@ -190,21 +188,21 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	return out
 }
 
-// hybridAnswer puts a comparison of words alone with both into words.
+// hybridAnswer describes a comparison of keyword search with hybrid search.
 func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid sweep.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {
-		a.Says, a.Tone = "Nobody knows yet whether hybrid pays: it ran without meaning", toneWarning
+		a.Says, a.Tone = "It is not known yet whether hybrid search pays: it ran without vectors", toneWarning
 		a.Detail = hybrid.Degraded
 		return a
 	}
 	if c.Bad != nil {
-		a.Says, a.Tone, a.Detail = "Nobody can say whether hybrid pays: the two runs can't be compared", toneWarning, c.Bad.Error()
+		a.Says, a.Tone, a.Detail = "It is not known whether hybrid search pays: the two runs can't be compared", toneWarning, c.Bad.Error()
 		return a
 	}
 	i := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "recall@10" })
 	if i < 0 {
-		a.Says, a.Tone = "Nobody can say whether hybrid pays: no question has a known answer", toneWarning
+		a.Says, a.Tone = "It is not known whether hybrid search pays: no question has a known answer", toneWarning
 		return a
 	}
 	switch ch := c.Changes[i]; {
@@ -223,7 +221,7 @@ func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid sweep.Scor
 	return a
 }
 
-// recallText puts a change of recall@10 into a sentence.
+// recallText describes a change of recall@10 in a sentence.
 func recallText(ch sweepChange) string {
 	return fmt.Sprintf("Words and meaning together find %s of what is relevant among the first ten, words alone %s: %+.1f points, between %+.1f and %+.1f with 95 %% certainty, over %s.",
 		percent(ch.After), percent(ch.Before), 100*ch.Difference, 100*ch.CI[0], 100*ch.CI[1], plural(ch.Questions, "question", "questions"))
@@ -238,13 +236,13 @@ func latencyText(keyword, hybrid sweep.Score) string {
 	return fmt.Sprintf(" A turn takes %s instead of %s at the median.", millis(b), millis(a))
 }
 
-// sweepDifference is a setting that chosen runs don't share.
+// sweepDifference is a setting that differs between the chosen runs.
 type sweepDifference struct {
 	Name   string
 	Values []string // one for each run
 }
 
-// differences are what the runs do not have in common.
+// differences returns the settings that differ between the runs.
 func differences(runs []sweepRun) (out []sweepDifference) {
 	if len(runs) < 2 {
 		return nil

@@ -14,76 +14,76 @@ import (
 )
 
 const (
-	turnsPerPage  = 40   // that a list shows at once
-	turnsAtATime  = 500  // whose words a search reads in one go
-	turnsSearched = 5000 // that a search looks at before it shows what it has
-	agentChoices  = 100  // names that the form offers
+	turnsPerPage  = 40   // in a list
+	turnsAtATime  = 500  // turns whose texts a search reads at once
+	turnsSearched = 5000 // turns that a search examines before it shows its results
+	agentChoices  = 100  // agents that the form offers
 )
 
-// turnsBody is the list of turns.
+// turnsBody holds the data of the list of turns.
 type turnsBody struct {
 	Now     time.Time
 	Rows    []turnRow
 	Next    string
-	Newest  string   // leads to the newest, from a later page
-	Chosen  []choice // what narrows the list, each with the way out
+	Newest  string   // from a later page, the link to the newest turns
+	Chosen  []choice // the active filters, each with a link that removes it
 	Modes   []choice
 	Spans   []choice
 	Agents  []string
 	Form    turnForm
-	Narrow  bool // something narrows the list
-	Looked  int  // turns that a search for words looked at, where there are more
-	Held    bool // the list stays as it is
+	Narrow  bool // a filter is active
+	Looked  int  // number of turns that a text search examined, if there are more
+	Held    bool // live updates are paused
 	HoldOr  string
 	Session string
-	Own     bool // the list has the visitor's own turns alone
-	Barred  bool // the visitor may see the turns of a session, but not of all
+	Own     bool // only the visitor's own turns
+	Barred  bool // the visitor may see the turns of a session, but not of all sessions
 	Unread  []string
 }
 
-// turnForm is what the form above the list says.
+// turnForm holds the values of the form above the list.
 type turnForm struct {
 	Text, Agent, From, To string
 	NoBlock               bool
-	Kept                  []choice // what else narrows the list
+	Kept                  []choice // other filters
 }
 
-// turnRow is a turn as a line of the list.
+// turnRow is a turn in the list.
 type turnRow struct {
 	ledger.Turn
 	Path, OfSession, OfAgent string
-	Question                 string // "" where it is not kept, or not the visitor's
-	Why                      string // there is no block
+	Question                 string // "" if it is not stored, or not visible to the visitor
+	Why                      string // why there is no block
 	Tone                     string
 	Marks                    []badge
 }
 
-// turnFilters are the names in the address that narrow the list.
+// turnFilters lists the parameters of the address that filter the list.
 var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent", "Agent"}, {"q", "Text"}, {"from", "From"}, {"to", "Until"}}
 
-// turnSpan is a stretch of time that a list can be narrowed to with one click.
+// turnSpan is a period that filters the list with one click.
 type turnSpan struct {
-	name, says string
-	span       time.Duration // 0 is all
+	name, containsWords string
+	span                time.Duration // 0 means all
 }
 
 var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"day", "day", 24 * time.Hour}, {"week", "week", 7 * 24 * time.Hour}, {"month", "month", 30 * 24 * time.Hour}}
 
-// isOwn reports whether a turn or a session that came with a key, by its name, is the visitor's.
+// isOwn reports whether a turn or session that came with the key of this name is the visitor's.
 func (v *visit) isOwn(key string) bool {
 	return key != "" && key == v.principal.Name && key != access.Local && v.con.ring.Load() != nil && v.principal.Can(access.Chat)
 }
 
-// canHear reports whether the visitor may see what was said in a turn or a session: whoever
-// operates, and whose key it came with.
-func (v *visit) canHear(key string) bool { return v.canOperate() || v.isOwn(key) }
+// canSeeMessages reports whether the visitor may see the messages of a turn or session: operators, and the
+// owner of its key.
+func (v *visit) canSeeMessages(key string) bool { return v.canOperate() || v.isOwn(key) }
 
 // hasOwnTurns reports whether the visitor's key can have turns of its own.
 func (v *visit) hasOwnTurns() bool { return v.isOwn(v.principal.Name) }
 
-// turnsPage lists the turns, newest first. Those of one session are for whoever may read,
-// as over the API; those of all tell of everybody's conversations, and whoever may not operate
-// sees their own.
+// turnsPage lists the turns, newest first. The turns of one session need only the right read, as in
+// the API. The list of all turns shows everybody's conversations, so visitors without operate only
+// see their own.
 func turnsPage(v *visit) error {
 	q := v.r.URL.Query()
 	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
@@ -118,7 +118,7 @@ func turnsPage(v *visit) error {
 	return v.page("turns", p)
 }
 
-// turnMatch reads from the address which turns are meant, and since when.
+// turnMatch parses from the address which turns to list, and since when.
 func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 	q := v.r.URL.Query()
 	m = ledger.Match{Session: q.Get("session"), Agent: q.Get("agent"), Mode: ken.Mode(q.Get("mode")), Before: q.Get("before"), NoBlock: q.Get("block") == "none"}
@@ -130,7 +130,7 @@ func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 	at := slices.IndexFunc(turnSpans, func(s turnSpan) bool { return s.name == q.Get("span") })
 	switch {
 	case at < 0:
-		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such stretch of time", Try: "Use hour, day, week or month, or from and to."}
+		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or from and to."}
 	case at > 0:
 		if from := v.now().Add(-turnSpans[at].span); from.After(since) {
 			since = from
@@ -139,10 +139,10 @@ func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 	return m, since, nil
 }
 
-// minuteLayout is how a browser's field writes a moment.
+// minuteLayout is the time format of a browser's date and time field.
 const minuteLayout = "2006-01-02T15:04"
 
-// momentOf reads a date, or a date and a time, in UTC; zero for "".
+// momentOf parses a date, or a date and a time, in UTC; "" gives the zero time.
 func momentOf(name, s string) (at time.Time, err error) {
 	if s == "" {
 		return at, nil
@@ -152,11 +152,11 @@ func momentOf(name, s string) (at time.Time, err error) {
 			return at, nil
 		}
 	}
-	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a moment", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
+	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a date or time", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
 }
 
-// listTurns fills the rows of a page. A search for words reads the words of turns until the page is
-// full, or so many were looked at: what a page costs does not grow with what is kept.
+// listTurns fills the rows of a page. A text search reads the texts of turns until the page is full
+// or turnsSearched turns were examined, so that its cost is bounded.
 func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 	words := strings.Fields(strings.ToLower(v.r.URL.Query().Get("q")))
 	limit, looked, more := turnsPerPage, 0, 1
@@ -175,7 +175,7 @@ func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 		for i := range turns {
 			looked++
 			m.Before = turns[i].ID
-			if !says(&said[i], words) {
+			if !containsWords(&said[i], words) {
 				continue
 			}
 			row := turnRowOf(turns[i], v.r.URL)
@@ -197,20 +197,21 @@ func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 	return nil
 }
 
-// exchanges are the question and the answer of each turn, as far as they are kept and the visitor
-// may see them.
+// exchanges returns the question and the answer of each turn, as far as they are stored and the
+// visitor may see them.
 func (v *visit) exchanges(turns []ledger.Turn) ([]session.Exchange, error) {
 	places := make([]session.Place, len(turns))
 	for i := range turns {
-		if v.canHear(turns[i].Key) {
+		if v.canSeeMessages(turns[i].Key) {
 			places[i] = session.Place{Session: turns[i].Session, Through: turns[i].Through}
 		}
 	}
 	return v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), places)
 }
 
-// says reports whether all words, in lower case, stand in a turn's question or answer.
-func says(x *session.Exchange, words []string) bool {
+// containsWords reports whether a turn's question and answer contain all words. The words must be in lower
+// case.
+func containsWords(x *session.Exchange, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -223,7 +224,7 @@ func says(x *session.Exchange, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// narrowing says by what the list is narrowed, and by what it may be.
+// narrowing sets the active filters and the available ones.
 func (b *turnsBody) narrowing(v *visit) {
 	q := v.r.URL.Query()
 	for _, f := range turnFilters {
@@ -239,7 +240,7 @@ func (b *turnsBody) narrowing(v *visit) {
 		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
 	}
 	for _, s := range turnSpans {
-		c := choice{Name: s.says, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
+		c := choice{Name: s.containsWords, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
 		if s.name == "" {
 			c.Path = withoutParam(v, "span")
 		}
@@ -260,7 +261,7 @@ func (b *turnsBody) narrowing(v *visit) {
 	}
 }
 
-// turnRowOf shows a turn; u is the list that it stands in.
+// turnRowOf returns the row of a turn; u is the address of the list.
 func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
 	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
 	if t.Session != "" {
@@ -276,7 +277,7 @@ func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
 	return r
 }
 
-// noBlockReason says why a turn got no block.
+// noBlockReason returns why a turn got no block.
 func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
 	switch {
 	case policy != "":
@@ -285,11 +286,11 @@ func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
 		return cause
 	case cut > 0:
 		at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most })
-		says := cmp.Or(string(most), "see the turn")
+		containsWords := cmp.Or(string(most), "see the turn")
 		if at >= 0 {
-			says = cutLabels[at].says
+			containsWords = cutLabels[at].says
 		}
-		return plural(cut, "item was", "items were") + " found and left out: " + says
+		return plural(cut, "item was", "items were") + " found and left out: " + containsWords
 	}
-	return "nothing that is known bears on it"
+	return "no stored knowledge matches it"
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// receiptView is a turn's receipt as pages show it, of a real turn or of a dry run.
+// receiptView is the receipt of a turn or of a dry run, for display.
 type receiptView struct {
 	Receipt *ken.Receipt
 	Items   []itemView
@@ -27,26 +27,26 @@ type receiptView struct {
 	Time    turnTime
 	Faults  []fault
 	Taints  []taintView
-	Memory  int // items that are in every turn
+	Memory  int // items that are part of every turn
 	Tried   bool
 }
 
-// itemView is one item of a block.
+// itemView is an item of a block.
 type itemView struct {
 	inspect.Item
 	Place  int
-	Label  string // a few words for it
-	Cut    bool   // it says more than its label does
-	Path   string // of its own page; "" for none
-	Says   string // what became of it since
-	Now    *row   // the claim as it stands; nil for what is none
+	Label  string // a short label
+	Cut    bool   // the label is shorter than the item's text
+	Path   string // its page; "" for none
+	Says   string // what happened to it since
+	Now    *row   // the claim's current state; nil if it is not a claim
 	Found  []foundBy
-	Parts  []signalValue // of what the ranker counted
+	Parts  []signalValue // signals of the ranker
 	Marks  []badge
-	Decide bool // a person can decide about it
+	Decide bool // the visitor can decide about it
 }
 
-// foundBy is where a leg had an item.
+// foundBy is an item's position in one retriever's results.
 type foundBy struct {
 	Leg  string
 	Rank int
@@ -57,30 +57,31 @@ type signalValue struct {
 	Value float64
 }
 
-// cutGroup is what was cut for one reason: the first of it, and some of the rest.
+// cutGroup holds the items cut for one reason: the first ones, and some of the others.
 type cutGroup struct {
 	Reason      ken.CutReason
 	Says        string
 	Count       int
 	First, Rest []cutItem
-	More        int // that are not listed
+	More        int // items not listed
 }
 
 type cutItem struct{ ID, Label, Path, Detail string }
 
-// taintView is a tool call that repeats what an external claim said.
+// taintView is a tool call that repeats the text of an external claim.
 type taintView struct {
 	ken.Taint
 	Label, Path string
 }
 
-// Of what was cut for a reason, so many are shown, and so many more unfolded.
+// Of each reason, this many cut items are shown, and this many more after unfolding.
 const (
 	firstCuts = 3
 	restCuts  = 12
 )
 
-// receiptView looks up what a receipt names by ids. Items carry their words already.
+// receiptView converts a receipt for display and looks up the ids that it names. The items
+// have their texts already.
 func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []inspect.Item, used []ken.Use) (receiptView, error) {
 	p := receiptView{Receipt: r, Faults: faults(r.Degraded), Bytes: cachedParts(r), Time: turnTimeOf(r)}
 	k := lookup{v: v, s: s, labels: map[string]cutItem{}}
@@ -109,8 +110,8 @@ func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []inspect.Item
 	return p, k.err
 }
 
-// dryRunView is the picture of a turn that was tried: its items have the words that they
-// have in the block.
+// dryRunView converts the receipt of a dry run for display. Its items have the texts of the
+// block.
 func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) {
 	items := make([]inspect.Item, len(r.Items))
 	for i := range r.Items {
@@ -121,7 +122,7 @@ func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) 
 	return p, err
 }
 
-// lookup reads what ids stand for, each once.
+// lookup reads what ids refer to, and caches it.
 type lookup struct {
 	v      *visit
 	s      store.Engine
@@ -129,7 +130,7 @@ type lookup struct {
 	err    error
 }
 
-// item shows an item of a block.
+// item converts an item of a block for display.
 func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	it := itemView{Item: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
 	for _, leg := range retrieverOrder {
@@ -150,7 +151,7 @@ func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 		if session != "" {
 			it.Path = pathOf("sessions", session)
 		}
-		it.Label = cmp.Or(it.Label, "Where the session stood")
+		it.Label = cmp.Or(it.Label, "The session's state")
 	default:
 		k.addCurrentClaim(&it)
 	}
@@ -162,12 +163,12 @@ func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	return it
 }
 
-// addCurrentClaim looks up how the claim of an item stands now.
+// addCurrentClaim sets the current state of an item's claim.
 func (k *lookup) addCurrentClaim(it *itemView) {
 	c, err := k.v.readClaim(k.v.ctx(), k.s, it.ID)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
-		if it.Kind == ken.KindDecision && it.State != inspect.Forgotten { // a file of the project says so
+		if it.Kind == ken.KindDecision && it.State != inspect.Forgotten { // a decision is a file of the project
 			it.Path = pathOf("decisions")
 		}
 		return
@@ -180,7 +181,7 @@ func (k *lookup) addCurrentClaim(it *itemView) {
 	it.Decide = c.Kind != ken.KindDocument && c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded
 }
 
-// label is an item by its id, with its own page.
+// label returns an item by its id, with its page.
 func (k *lookup) label(id string) cutItem {
 	if c, ok := k.labels[id]; ok {
 		return c
@@ -192,14 +193,14 @@ func (k *lookup) label(id string) cutItem {
 		c.Label, c.Path = cmp.Or(shortLabel(claim.Heading, claim.Text), id), pathOf("claims", id)
 	case !errors.Is(err, ken.ErrNotFound):
 		k.err = err
-	case strings.Count(id, "-") == 4: // a claim's id
+	case strings.Count(id, "-") == 4: // the id of a claim
 		c.Label = "a claim that is gone (" + shortID(id) + ")"
 	}
 	k.labels[id] = c
 	return c
 }
 
-// cuts groups what was left out by why.
+// cuts groups the cut items by reason.
 func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	by := map[ken.CutReason][]ken.Cut{}
 	for _, c := range cuts {
@@ -228,7 +229,7 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	return out
 }
 
-// shortLabel returns a short label for a text: its heading, or how it begins.
+// shortLabel returns a short label for a text: its heading, or its beginning.
 func shortLabel(heading, text string) string {
 	const most = 120
 	s := heading
@@ -243,30 +244,30 @@ func shortLabel(heading, text string) string {
 	return s
 }
 
-// retrieverOrder is the order of the retrievers in pictures.
+// retrieverOrder is the order of the retrievers in charts.
 var retrieverOrder = []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourceStructure, graphRetriever, retriever.SourceLate,
 	retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks}
 
-// graphRetriever finds symbols of the code and decisions about them.
+// graphRetriever is the retriever that finds symbols of the code and decisions about them.
 const graphRetriever = "graph"
 
-// mostRanked bounds the items of the picture of a retrieval.
+// maxRanked is the largest number of items in the chart of a retrieval.
 const maxRanked = 60
 
 // fusedItem is an item that retrievers found, with its rank in each.
 type fusedItem struct {
 	id    string
-	ranks map[string]int // by leg, from 1
+	ranks map[string]int // by retriever, from 1
 	block bool
 	cut   ken.CutReason
-	order int // in the list that the legs became, from 1; 0 where that is not known
+	order int // position in the merged list, from 1; 0 if unknown
 	fused float64
 }
 
-// fusedList is what a receipt knows of how the legs became one list, in its order. Of an
-// item of the block the receipt has the ranks, of what was cut only where a learned order
-// was offered it, too; the rest of it is not here. Memory is in the block beside that
-// list, and was never in it.
+// fusedList returns what a receipt records about merging the retrievers' lists, in the merged
+// order. The receipt has the ranks of the block's items, and of cut items only if a learned
+// ranker got them; other items are missing. Memory items were never in the list and are left
+// out.
 func fusedList(r *ken.Receipt) []fusedItem {
 	var out []fusedItem
 	at := map[string]int{}
@@ -311,7 +312,7 @@ func fusedList(r *ken.Receipt) []fusedItem {
 	return out[:min(len(out), maxRanked)]
 }
 
-// zeroLast compares places in a list, of which 0 is none.
+// zeroLast compares positions in a list; 0 means none and sorts last.
 func zeroLast(a, b int) int {
 	switch {
 	case (a == 0) == (b == 0):
@@ -322,9 +323,9 @@ func zeroLast(a, b int) int {
 	return -1
 }
 
-// drawFusion draws them. label gives the words of an item, and where it leads.
+// drawFusion draws the list. label returns the text of an item and the path of its page.
 func drawFusion(list []fusedItem, label func(id string) (words, path string)) *drawing {
-	d := chart.FusionData{Title: "How the legs became one list"}
+	d := chart.FusionData{Title: "How the retrievers' results were merged"}
 	for _, leg := range retrieverOrder {
 		if slices.ContainsFunc(list, func(x fusedItem) bool { return x.ranks[leg] > 0 }) {
 			d.Legs = append(d.Legs, leg)
@@ -352,8 +353,8 @@ type tabular interface{ Table() template.HTML }
 
 func draw[T tabular](d T, how func(T) template.HTML) *drawing { return &drawing{how(d), d.Table()} }
 
-// cachedParts is what of a request a provider's prompt cache could serve; nil for a turn
-// that sent nothing.
+// cachedParts charts which part of a request a provider's prompt cache could serve; nil for a
+// turn that sent nothing.
 func cachedParts(r *ken.Receipt) *drawing {
 	if r.CachedBytes+r.NewBytes == 0 {
 		return nil
@@ -363,26 +364,26 @@ func cachedParts(r *ken.Receipt) *drawing {
 		{Label: "new", Value: float64(r.NewBytes), Tone: chart.Warn, Note: "the provider’s cache can’t have them"}}}, chart.Stack)
 }
 
-// sequentialStages are the stages that run one after the other, in that order. Other times in
-// a receipt belong to retrievers, which run within retrieve; total and assemble include all.
+// sequentialStages lists the stages that run one after the other, in order. Other times in a
+// receipt belong to retrievers, which run within retrieve; total and assemble include all.
 var sequentialStages = []string{"guard", "intent", "graph", "retrieve", "budget"}
 
-// turnTime tells where the milliseconds of a turn went.
+// turnTime is the data of the chart of a turn's time.
 type turnTime struct {
 	Drawing *drawing
 	Total   float64
-	Around  float64 // what no stage took; below 0 where that is not known
-	Earlier float64 // an earlier request of the turn took so long for these stages; 0 where it was this one
+	Around  float64 // time outside of all stages; below 0 if unknown
+	Earlier float64 // the time that an earlier request of the turn took for these stages; 0 if there was none
 }
 
-// turnTimeOf reads the times in a receipt.
+// turnTimeOf returns the times of a receipt.
 func turnTimeOf(r *ken.Receipt) turnTime {
 	out := turnTime{Total: r.MS["total"], Around: -1}
 	stages, sum := stagesOf(r)
 	if len(stages) == 0 {
 		return out
 	}
-	out.Drawing = draw(chart.WaterfallData{Title: "Where the milliseconds went", Stages: stages}, chart.Waterfall)
+	out.Drawing = draw(chart.WaterfallData{Title: "Where the time went", Stages: stages}, chart.Waterfall)
 	if r.Reused { // the stages are those of the request that composed the block
 		out.Earlier = r.MS["assemble"]
 	} else {
@@ -391,11 +392,10 @@ func turnTimeOf(r *ken.Receipt) turnTime {
 	return out
 }
 
-// stagesOf are the stages of a turn with when each began, and what they come to. Those
-// that follow one another stand one behind the other. What is filed under the turn's
-// entities is looked up first in retrieve, and then the legs search side by side: their
-// time is part of retrieve's, and is not added to it. When a stage began was not kept, but
-// follows from those before it.
+// stagesOf returns the stages of a turn with their start times, and their sum. Sequential
+// stages begin when the one before ends. Retrieve first looks up what is filed under the
+// turn's entities; then the retrievers run in parallel. Their times are part of retrieve's
+// and are not added to it. The receipt has no start times; they follow from the durations.
 func stagesOf(r *ken.Receipt) (stages []chart.Stage, sum float64) {
 	for _, name := range sequentialStages {
 		ms, ran := r.MS[name]
@@ -411,8 +411,8 @@ func stagesOf(r *ken.Receipt) (stages []chart.Stage, sum float64) {
 	return stages, sum
 }
 
-// retrieverTimes are the legs of a search that began at a moment, the longest first, behind the
-// look-up that they wait for.
+// retrieverTimes returns the retrievers of a search that began at a time, the longest first,
+// after the look-up that they wait for.
 func retrieverTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
 	if ms, ok := r.MS[retriever.SourceStructure]; ok {
 		out = append(out, chart.Stage{Label: "· " + retriever.SourceStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// turnError words that there is no such turn for somebody who looks at a page.
+// turnError returns the error of a page for a turn that does not exist.
 func turnError(err error) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
@@ -29,9 +29,9 @@ func turnError(err error) error {
 // turnRead is the result of reading receipts.
 type turnRead struct{ err error }
 
-// catchUpTurns brings what is remembered of turns up to the receipts, or as far as that comes
-// within a moment: usually that is all, and for the first page after the start it may take
-// seconds. unread says what could not be read, and is missing.
+// catchUpTurns updates the ledger from the receipts, as far as that is possible within a
+// moment. Usually that is all; for the first page after the start it may take seconds. unread
+// says what could not be read and is missing.
 func (v *visit) catchUpTurns() (unread []string, err error) {
 	owner := v.owner()
 	c := v.con.turnReads.get(v, owner, alwaysStale, func(ctx context.Context, _ *turnRead) *turnRead {
@@ -43,28 +43,28 @@ func (v *visit) catchUpTurns() (unread []string, err error) {
 	return splitCorrupt(c.err)
 }
 
-// turnBody is a turn's page.
+// turnBody holds the data of a turn's page.
 type turnBody struct {
 	Now     time.Time
 	Turn    receipt.Record
-	Tone    string // of its mode
+	Tone    string // tone of the mode
 	Picture receiptView
-	Chars   *drawing // where the context's characters went; nil where that was not kept
+	Chars   *drawing // the context's characters by source; nil if not recorded
 	Marks   []badge
 	Views   []choice
-	Hears   bool            // the visitor may see what was said
-	Asks    *session.Entry  // the question; nil where it is not kept
-	Answers *session.Entry  // likewise
+	Hears   bool            // the visitor may see the messages
+	Asks    *session.Entry  // the question; nil if it is not stored
+	Answers *session.Entry  // the answer; nil if it is not stored
 	NoBlock string          // why there is no block
-	Block   *inspect.Replay // nil for whoever may not see what was said in sessions
-	Asked   string          // the claim that was asked about
+	Block   *inspect.Replay // nil if the visitor may not see the session's messages
+	Asked   string          // the claim that the visitor asks about
 	Answer  *inspect.Explanation
-	Heads   string // the answer
-	Wrong   string // with the question
+	Heads   string // heading of the answer
+	Wrong   string // error of the query
 }
 
-// turnPage shows one turn's receipt. The block itself may say where a session stands, so
-// it takes the right to see what was said in sessions.
+// turnPage shows one turn's receipt. The block may contain the session's state, so it is only
+// shown to visitors who may see the session's messages.
 func turnPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := turnBody{Now: v.now(), Asked: claimNamed(v.param("claim"))}
@@ -94,13 +94,14 @@ func turnPage(v *visit) error {
 	return v.page("turn", page{Title: "Turn", Section: secTurns, Tab: "Live", Live: []string{liveTurns}, Body: &b})
 }
 
-// keptTurn is the turn with its items, and with its block for whoever may see what was said.
+// keptTurn returns the turn with its items, and with its block if the visitor may see the
+// messages.
 func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 	kept, err := v.con.layer.Operator().Turn(v.ctx(), v.owner(), id)
 	if err != nil {
 		return kept, err
 	}
-	if b.Hears = v.canHear(kept.Key); !b.Hears {
+	if b.Hears = v.canSeeMessages(kept.Key); !b.Hears {
 		return kept, nil
 	}
 	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)
@@ -108,7 +109,7 @@ func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 	return again.Turn, err
 }
 
-// addExchange adds what was asked and answered, and why there is no block.
+// addExchange adds the question and the answer, and why there is no block.
 func (v *visit) addExchange(b *turnBody) error {
 	t := &b.Turn
 	if t.Chars == 0 {
@@ -125,7 +126,7 @@ func (v *visit) addExchange(b *turnBody) error {
 	return nil
 }
 
-// turnViews are the pages of a turn; here is the name of the one that it is for.
+// turnViews returns links to the pages of a turn; here is the current page.
 func (v *visit) turnViews(id, here string) []choice {
 	if !v.canOperate() {
 		return nil
@@ -139,7 +140,7 @@ func (v *visit) turnViews(id, here string) []choice {
 	return out
 }
 
-// claimNamed is the id of a claim, as it stands or at the end of an address.
+// claimNamed returns the id of a claim, given as the id or as the address of its page.
 func claimNamed(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "#")
 	s, _, _ = strings.Cut(s, "?")
@@ -161,7 +162,7 @@ func (v *visit) explain(b *turnBody) error {
 	return nil
 }
 
-// contextParts are the characters that the model read, by where they come from.
+// contextParts charts the characters that the model read, by source.
 func contextParts(r *receipt.Record) *drawing {
 	b := r.Context
 	if b == nil {
@@ -175,7 +176,7 @@ func contextParts(r *receipt.Record) *drawing {
 		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
 }
 
-// turnBadges say in a word each what is remarkable about a turn.
+// turnBadges returns badges for what is unusual about a turn.
 func turnBadges(r *receipt.Record) []badge {
 	used, corrected := 0, 0
 	for _, u := range r.Used {
@@ -189,19 +190,19 @@ func turnBadges(r *receipt.Record) []badge {
 	return countBadges(corrected, len(r.Taint), len(r.Degraded), r.OverflowedConstraints, used)
 }
 
-// stageWords say what a stage of a turn does, or what a leg looks for.
+// stageLabels says what each stage of a turn does, or what a retriever searches.
 var stageLabels = map[string]string{
-	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
+	"guard": "clean the input", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
 	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
 	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "what is filed under its entities",
 	retriever.SourceLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
 	"recovery": "where the session stands", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
 }
 
-// fault is a stage that failed or was left out.
+// fault is a stage that failed or was skipped.
 type fault struct{ Stage, Says, Why string }
 
-// faults reads what a receipt says of them, "stage: why".
+// faults parses the degraded stages of a receipt, "stage: why".
 func faults(degraded []string) (out []fault) {
 	for _, d := range degraded {
 		stage, why, ok := strings.Cut(d, ": ")
@@ -213,43 +214,43 @@ func faults(degraded []string) (out []fault) {
 	return out
 }
 
-// cutLabel says what a reason to leave something out means.
+// cutLabel explains a reason for cutting an item.
 type cutLabel struct {
 	reason ken.CutReason
 	says   string
 }
 
-// cutLabels are all reasons, in the order of the page.
+// cutLabels lists all reasons, in the order of the page.
 var cutLabels = []cutLabel{
 	{ken.CutBudget, "did not fit into the block"},
-	{ken.CutPool, "others bore on the question more"},
-	{ken.CutFloor, "too little says that it bears on the question"},
+	{ken.CutPool, "others matched the question better"},
+	{ken.CutFloor, "its match with the question is too weak"},
 	{ken.CutDuplicate, "the context held it already"},
 	{ken.CutStatus, "disputed, superseded or a hypothesis: no turn gets that"},
-	{ken.CutTier, "weaker than the agent’s weight admits"},
-	{ken.CutTrust, "from somebody who is trusted too little"},
+	{ken.CutTier, "too weak for the agent’s weight"},
+	{ken.CutTrust, "from a source that is not trusted enough"},
 	{ken.CutScope, "outside the scopes or kinds of the turn"},
-	{ken.CutExpired, "its time was over"},
+	{ken.CutExpired, "it had expired"},
 	{ken.CutLate, "it came after the deadline"},
 }
 
-// stateWords say what became of an item since its turn; what is as it was says nothing.
+// stateLabels says what happened to an item since its turn; an unchanged item has no label.
 var stateLabels = map[inspect.State]string{
-	inspect.Changed:   "perhaps changed since: these are its words now",
+	inspect.Changed:   "perhaps changed since: this is its current text",
 	inspect.Forgotten: "forgotten since",
 	inspect.Made:      "made for this turn",
 }
 
-// verdictWords head the answer to why a claim was there or not.
+// verdictLabels are the headings of the answer to why a claim was there or not.
 var verdictLabels = map[inspect.Verdict]string{
 	inspect.Injected: "It was given.", inspect.Cut: "It was found and left out.", inspect.Unseen: "It was not found.",
 	inspect.Unknown: "It was not there.", inspect.Silent: "Nothing was looked for.",
 }
 
-// badge is a short remark about a turn or an item, with its colour.
+// badge is a short, coloured remark about a turn or an item.
 type badge struct{ Tone, Says string }
 
-// useBadges say what the model's answer made of an item.
+// useBadges returns badges for how the model's answer used an item.
 func useBadges(u ken.Use) (out []badge) {
 	for _, m := range []struct {
 		is   bool
@@ -265,7 +266,7 @@ func useBadges(u ken.Use) (out []badge) {
 	return out
 }
 
-// modeTone is the tone of a mode.
+// modeTone returns the tone of a mode.
 func modeTone(m ken.Mode) string {
 	switch m {
 	case ken.ModeHybrid:
@@ -278,7 +279,7 @@ func modeTone(m ken.Mode) string {
 	return "info"
 }
 
-// countBadges say in a word each what is remarkable about a turn, the worst first.
+// countBadges returns badges for the counts that are not 0, the worst first.
 func countBadges(corrected, tainted, degraded, overflowed, used int) (out []badge) {
 	for _, m := range []struct {
 		n         int

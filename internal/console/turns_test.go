@@ -145,7 +145,7 @@ func TestTurnPage(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d: %s", status, p.text())
 	}
-	p.says(string(r.Mode), "s-new", "agent-new", "Where the characters went", "system prompt", "Where the milliseconds went", "Cached against new bytes",
+	p.says(string(r.Mode), "s-new", "agent-new", "Where the characters went", "system prompt", "Where the time went", "Cached against new bytes",
 		"Exact: its hash is the one that was noted", "keyword")
 	for i, it := range r.Items {
 		li := p.one("#c-" + it.ID)

@@ -16,25 +16,25 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxForm bounds the body of a form in bytes: the longest text of a claim, escaped.
+// maxForm is the largest body of a form, in bytes: the longest text of a claim, escaped.
 const maxForm = 4 << 20
 
-// visit is one request for a page on its way.
+// visit is a request for a page.
 type visit struct {
 	con       *Console
 	w         http.ResponseWriter
 	r         *http.Request
 	principal access.Principal
-	token     string // that forms of this visit carry
-	loggedIn  bool   // who logged in by a form, and can log out
-	anyOwner  bool   // no key says whose knowledge it is: the visitor chooses
+	token     string // required in this visit's forms
+	loggedIn  bool   // the visitor logged in by a form, and can log out
+	anyOwner  bool   // no key determines the owner: the visitor chooses
 
-	logSeq  uint64         // how far the log had come when the page was begun
-	pending *pendingCounts // once it was asked for
-	refresh bool           // something of the page is still being found out: it asks for itself again
+	logSeq  uint64         // the log's last event when the page was begun
+	pending *pendingCounts // nil until first used
+	refresh bool           // a part is still being computed: the page reloads itself
 }
 
-// visit finds out who asks: the principal that the gateway put there, or the cookie.
+// visit identifies the visitor: by the principal that the gateway set, or by the cookie.
 func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{con: c, w: w, r: r, principal: access.From(r.Context()), token: hex.EncodeToString(c.token[:])}
 	if v.principal.Owner == "" {
@@ -50,7 +50,7 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// authorize checks what the route's line promises.
+// authorize checks that the visitor may use the route.
 func (v *visit) authorize(rt route) error {
 	if rt.method == http.MethodPost {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
@@ -87,13 +87,13 @@ func (v *visit) owner() string { return v.principal.Owner }
 
 func (v *visit) now() time.Time { return v.con.opts.Now() }
 
-// canOperate reports whether buttons are shown.
+// canOperate reports whether the visitor may make changes; if not, pages have no buttons.
 func (v *visit) canOperate() bool { return v.principal.Can(access.Operate) }
 
-// actor is who a change is put down to.
+// actor returns the actor of the visitor's changes.
 func (v *visit) actor() ken.Actor { return ken.Actor{Type: "user", ID: v.principal.Name} }
 
-// withStore runs fn on the visitor's store, and on no other.
+// withStore runs fn on the store of the visitor's owner.
 func (v *visit) withStore(fn func(s store.Engine) error) error {
 	s, release, err := v.con.layer.Store(v.ctx(), v.owner())
 	if err != nil {
@@ -103,15 +103,16 @@ func (v *visit) withStore(fn func(s store.Engine) error) error {
 	return fn(s)
 }
 
-// desk is where the visitor decides about claims of a store.
+// desk returns the desk through which the visitor decides about claims of a store.
 func (v *visit) desk(s store.Engine) *operator.Desk {
 	return operator.New(v.con.layer, s, operator.Options{Name: v.principal.Name, Now: v.con.opts.Now})
 }
 
-// param is a value of the query or of the form, "" for none.
+// param returns a value of the query or of the form, or "".
 func (v *visit) param(name string) string { return v.r.FormValue(name) }
 
-// intParam is a whole number of the query, or otherwise when there is none within bounds.
+// intParam returns a whole number of the query, or otherwise if it is missing or out of
+// bounds.
 func (v *visit) intParam(name string, otherwise, least, most int) int {
 	n, err := strconv.Atoi(v.param(name))
 	if err != nil || n < least || n > most {
@@ -120,14 +121,13 @@ func (v *visit) intParam(name string, otherwise, least, most int) int {
 	return n
 }
 
-// redirect sends the browser on to another page of the console.
+// redirect redirects to another page of the console.
 func (v *visit) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
 }
 
-// redirectDone sends the browser on to a page that begins with what was done, one of the words
-// of doings.
+// redirectDone redirects to a page that reports what was done; what is a key of doneMessages.
 func (v *visit) redirectDone(path, what string) error {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -139,7 +139,7 @@ func (v *visit) redirectDone(path, what string) error {
 	return v.redirect(u.String())
 }
 
-// returnPath is the page that a form came from, as it says itself, or otherwise.
+// returnPath returns the page that a form names as its origin, or otherwise.
 func (v *visit) returnPath(otherwise string) string {
 	if s := v.r.PostForm.Get("back"); s != "" {
 		return ownPath(s)
@@ -161,10 +161,11 @@ var errNoPage error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such 
 type errorPage struct {
 	Status   int
 	Msg, Try string
-	Back     string // where the visitor came from; "" when that is not known
+	Back     string // the page before; "" if unknown
 }
 
-// renderError shows an error as a page. What a person can't act on is for the log.
+// renderError shows an error as a page. An internal error goes to the log, and the page shows
+// no details of it.
 func (v *visit) renderError(err error) {
 	if errors.Is(err, errLogin) && v.con.keyed() {
 		path := LoginPath
@@ -174,7 +175,7 @@ func (v *visit) renderError(err error) {
 		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 		return
 	}
-	if v.ctx().Err() != nil { // nobody is there to be told
+	if v.ctx().Err() != nil { // the visitor has left
 		return
 	}
 	p := errorPageOf(err)
@@ -190,7 +191,7 @@ func (v *visit) renderError(err error) {
 	}
 }
 
-// httpStatuses are what the codes of errors are for a browser.
+// httpStatuses maps error codes to HTTP statuses.
 var httpStatuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.CodeNotFound: http.StatusNotFound, ken.CodeRefused: http.StatusForbidden,
 	ken.CodeExists: http.StatusConflict, ken.CodeUnavailable: http.StatusServiceUnavailable, ken.CodeHeld: http.StatusServiceUnavailable}
 

@@ -26,7 +26,7 @@ func TestWelcome(t *testing.T) {
 	p.says("Waiting for the first turn…", "Turns today", "The ledger listens on port 8071.")
 	c.turn("On which port does the ledger listen?")
 	_, p = get(t, c, "/console/")
-	p.says("What agents were told last", "On which port does the ledger listen?")
+	p.says("Latest turns", "On which port does the ledger listen?")
 	if p.has("[data-first]") {
 		t.Error("it still waits")
 	}

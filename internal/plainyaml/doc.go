@@ -1,9 +1,9 @@
-// Package plainyaml reads the part of YAML that people write by hand at the head of a
-// document: mappings, lists and single values. Anchors, aliases, tags and merge keys
-// are refused, so no small text becomes an endless one.
+// Package plainyaml reads the part of YAML that people write by hand at the top of a
+// document: mappings, lists and single values. It rejects anchors, aliases, tags and
+// merge keys, so a small text can't expand to a huge one.
 //
-// Nothing fails as a whole. What can't be read is a Fault with its line, the rest is
-// there all the same; where the text is no YAML at all, its lines are read one by one.
-// Every value says on which line it stands. All functions are pure, safe for concurrent
-// use, and panic on no text.
+// A fault does not fail the whole text. Each part that can't be read becomes a Fault
+// with its line, and the rest is returned. A text that is not YAML is read line by
+// line. Every value has its line number. All functions are pure and safe for concurrent
+// use, and never panic.
 package plainyaml

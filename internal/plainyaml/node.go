@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
 const (
-	Null Kind = iota // nothing, or null
+	Null Kind = iota // an empty value, or null
 	Scalar
 	List
 	Map
@@ -20,30 +20,30 @@ const (
 // Node is one value.
 type Node struct {
 	Kind   Kind
-	Line   int     // where it starts, counted from the first line of the text
-	Text   string  // of a Scalar, as it stands but for quotes and folding: 1.0 stays 1.0
+	Line   int     // where it starts; the text's first line is 1
+	Text   string  // of a Scalar: as written, without quotes and folding, so 1.0 stays 1.0
 	Block  bool    // a Scalar of several lines, after | or >
 	Flow   bool    // a List or Map in brackets
 	Items  []Node  // of a List
 	Fields []Field // of a Map, in the order of the text
 }
 
-// Field is a key with its value. Line is that of the key.
+// Field is a key with its value. Line is the key's line.
 type Field struct {
 	Key   string
 	Line  int
 	Value Node
 }
 
-// Fault is a place that could not be read.
+// Fault describes a part that could not be read.
 type Fault struct {
 	Line int
-	Text string // what is wrong, lower case
+	Text string // what is wrong, in lower case
 	Try  string // what to do about it
 }
 
-// Words returns what a value says as a list: the items that are single values, or the
-// parts of a single value between the separators. Empty ones are left out.
+// Words returns a value as a list: the items that are single values, or the parts of a
+// single value between the separators. It leaves out empty ones.
 func (n Node) Words(separators string) []Node {
 	var out []Node
 	switch n.Kind {
@@ -63,7 +63,8 @@ func (n Node) Words(separators string) []Node {
 	return out
 }
 
-// split cuts at separators, but not within brackets: "a (b, c), d" is two.
+// split splits a text at separators that are not within brackets: "a (b, c), d" gives
+// two parts.
 func split(s, separators string) (out []string) {
 	from, depth := 0, 0
 	for i, r := range s {
@@ -80,17 +81,18 @@ func split(s, separators string) (out []string) {
 	return append(out, s[from:])
 }
 
-// Quote writes a text as a single value that Parse reads back, on one line, also within
-// brackets: as it stands where that is safe, else in double quotes.
+// Quote returns a text as a one-line value that Parse reads back, also within brackets.
+// It adds double quotes only where they are needed.
 func Quote(s string) string {
-	if worded(s) && !strings.ContainsAny(s, ",[]{}\"\\") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ") {
+	if readsAsString(s) && !strings.ContainsAny(s, ",[]{}\"\\") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ") {
 		return s
 	}
-	return strconv.Quote(s) // every escape that it writes is one of YAML's, too
+	return strconv.Quote(s) // YAML supports every escape that Quote writes
 }
 
-// worded reports whether a text reads as words, and not as a number, a date or a switch.
-func worded(s string) bool {
+// readsAsString reports whether a text is read as a string, and not as a number, a date or a
+// boolean.
+func readsAsString(s string) bool {
 	if s == "" {
 		return false
 	}
@@ -106,14 +108,14 @@ func worded(s string) bool {
 	return true
 }
 
-// ValueAt is where the value stands in a line "key: value": with its quotes, without the
-// comment behind it. Both are the end of the line's text where there is none.
+// ValueAt returns the start and end of the value in a line "key: value": with its
+// quotes, without a comment. Both are the end of the line's text if there is no value.
 func ValueAt(line string) (from, to int) {
 	colon := strings.IndexByte(line, ':')
 	if colon < 0 {
 		return len(line), len(line)
 	}
-	if q := strings.TrimLeft(line, " -"); q != "" && (q[0] == '"' || q[0] == '\'') { // a key in quotes
+	if q := strings.TrimLeft(line, " -"); q != "" && (q[0] == '"' || q[0] == '\'') { // a quoted key
 		at := len(line) - len(q)
 		if end := strings.IndexByte(line[at+1:], q[0]); end >= 0 {
 			if c := strings.IndexByte(line[at+1+end:], ':'); c >= 0 {
@@ -124,7 +126,8 @@ func ValueAt(line string) (from, to int) {
 	return ScalarAt(line, colon+1)
 }
 
-// ScalarAt is where a single value stands in a line from a place on.
+// ScalarAt returns the start and end of the single value that begins at or after an
+// offset of a line.
 func ScalarAt(line string, at int) (from, to int) {
 	from, to = at, len(strings.TrimRight(line, " \t"))
 	for from < len(line) && (line[from] == ' ' || line[from] == '\t') {

@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxDepth bounds nesting, which costs the YAML parser time with its square.
+// maxDepth limits nesting, because the YAML parser's time grows with the square of
+// the depth.
 const maxDepth = 64
 
 // Parse reads a text of at most limit bytes as one mapping. The node is always a Map.
@@ -24,7 +25,7 @@ func Parse(text string, limit int) (Node, []Fault) {
 	}
 	if Deepest(text) > maxDepth {
 		n := Lines(text)
-		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close what was opened."}}
+		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close all brackets, and use fewer levels."}}
 	}
 	body, err := parse(text)
 	if err != nil {
@@ -44,11 +45,11 @@ func Parse(text string, limit int) (Node, []Fault) {
 	return n, r.faults
 }
 
-// parse is the YAML parser, whose panics are errors: it is not ours.
+// parse calls the YAML parser and turns its panics into errors.
 func parse(text string) (body ast.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			body, err = nil, fmt.Errorf("the YAML parser gave up: %v", p)
+			body, err = nil, fmt.Errorf("the YAML parser failed: %v", p)
 		}
 	}()
 	tree, err := parser.ParseBytes([]byte(text), 0)
@@ -63,7 +64,8 @@ func parse(text string) (body ast.Node, err error) {
 	return nil, nil
 }
 
-// syntax translates the YAML parser's error, whose own text shows the file.
+// syntax converts the YAML parser's error to a Fault without its text, because that
+// quotes the file.
 func syntax(err error) Fault {
 	f := Fault{1, "not valid YAML", "Put a value with a colon in it into quotes, and check the indentation."}
 	var e yaml.Error
@@ -80,7 +82,7 @@ func syntax(err error) Fault {
 	return f
 }
 
-// reader turns the parser's nodes into ours.
+// reader converts the parser's nodes to Nodes.
 type reader struct{ faults []Fault }
 
 func (r *reader) fault(n ast.Node, text, try string) (Node, bool) {
@@ -160,8 +162,8 @@ func line(n ast.Node) int {
 	return 1
 }
 
-// Deepest is how deep brackets and dashes are nested at most, what stands in texts
-// counted as well. The YAML parser's time and memory grow with its square.
+// Deepest returns the greatest nesting depth of brackets and dashes, including
+// those in strings. The YAML parser's time and memory grow with its square.
 func Deepest(text string) (most int) {
 	for l := range strings.SplitSeq(text, "\n") {
 		dashes := 0
@@ -185,8 +187,9 @@ func Deepest(text string) (most int) {
 	return most
 }
 
-// Lines reads a text that is no YAML line by line: "key: value" where a line starts
-// with a word, and "- item" below a key without a value. The rest is passed over.
+// Lines reads a text that is not YAML line by line: "key: value" where a line
+// starts with a word, and "- item" below a key without a value. It skips other
+// lines.
 func Lines(text string) Node {
 	out := Node{Kind: Map, Line: 1}
 	n := 0
@@ -226,7 +229,7 @@ func Lines(text string) Node {
 	return out
 }
 
-// unquote takes quotes and a comment off a value.
+// unquote removes quotes and a comment from a value.
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
 	if s != "" && (s[0] == '"' || s[0] == '\'') {

@@ -67,7 +67,7 @@ describe('attention', { concurrency: 1 }, () => {
 
   test('what was dismissed can be seen', async (t) => {
     const it = await desk(t, '/console/attention');
-    await it.getByRole('link', { name: 'Show what was dismissed, too' }).click();
+    await it.getByRole('link', { name: 'Show dismissed items' }).click();
     await it.locator('[data-item]', { hasText: 'dismissed' }).first().waitFor();
   });
 

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/tools/openaitools"
 )
 
-// toolRegistry returns the tools that this conversation offers, nil for none.
+// toolRegistry returns the tools that this conversation offers, or nil.
 func (c *conversation) toolRegistry() *tools.Registry {
 	if !c.stored || c.noTools {
 		return nil
@@ -30,13 +30,13 @@ func (c *conversation) toolRegistry() *tools.Registry {
 	return c.tools
 }
 
-// caller is the model, as far as tools are concerned.
+// caller returns the identity with which the model calls tools.
 func (c *conversation) caller() tools.Caller {
 	return tools.Caller{Owner: c.who.Owner, Session: c.who.Session, Agent: c.who.Agent, Scopes: c.who.Scopes, Rights: tools.Rights(), Offer: c.offer}
 }
 
-// answer asks the model, runs what it calls, and returns what came of it, its answer
-// last. Of one that breaks off, what there was is returned with the error.
+// answer sends the messages to the model, runs the tools that it calls, and returns the new
+// messages, its answer last. If it fails, it returns the messages so far with the error.
 func (c *conversation) answer(ctx context.Context, messages []openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, error) {
 	registry := c.toolRegistry()
 	if registry == nil {
@@ -53,16 +53,16 @@ func (c *conversation) answer(ctx context.Context, messages []openai.ChatComplet
 	added, err := loop.Run(ctx, messages)
 	if errors.Is(err, cli.ErrNoTools) {
 		c.noTools = true
-		c.printf("ken: %s takes no tools; this chat goes on without them (--no-tools says so from the start)", c.upstream.Name)
+		c.printf("ken: %s does not support tools; this chat continues without them (use --no-tools to start without them)", c.upstream.Name)
 		more, err := c.answer(ctx, append(slices.Clip(messages), added...))
 		return append(added, more...), err
 	}
 	return added, err
 }
 
-// taintCheck looks for calls that repeat what an external source said and the person did not,
-// as the gateway does: the person is told, and where gateway.taint says block, they are
-// not run.
+// taintCheck returns a check for tool calls that repeat text of an external source which the
+// user did not say, as the gateway does. The user is warned; if gateway.taint is block, the
+// call is not run.
 func (c *conversation) taintCheck(messages []openai.ChatCompletionMessage) func(openai.ToolCall) error {
 	t, action := c.who, c.layer.Config().Gateway.Taint
 	for _, m := range messages {
@@ -86,7 +86,7 @@ func (c *conversation) taintCheck(messages []openai.ChatCompletionMessage) func(
 	}
 }
 
-// called shows a call that has ended.
+// called prints a finished tool call.
 func (c *conversation) called(call openai.ToolCall, _ tools.Result, err error) {
 	outcome := ""
 	if err != nil {
@@ -96,21 +96,21 @@ func (c *conversation) called(call openai.ToolCall, _ tools.Result, err error) {
 	c.printf("%s", cli.Truncate(cli.Cell("("+call.Function.Name+" "+call.Function.Arguments+")"+outcome), 200))
 }
 
-// catchUpFor bounds what a chat that nobody watches waits for earlier sessions, so
-// that a model which is slow or gone does not keep it from its first turn. A person
-// can press Ctrl-C.
+// catchUpFor is the longest time that a chat without a terminal waits for the harvest of
+// earlier sessions, so that a slow model does not delay its first turn. On a terminal the
+// user can press Ctrl-C.
 const catchUpFor = 30 * time.Second
 
-// learns reports whether a conversation is harvested at all.
-func (c *conversation) learns() bool {
+// harvests reports whether the conversation is harvested.
+func (c *conversation) harvests() bool {
 	on := c.layer.Config().Middleware
 	return c.stored && on.Knowledge && on.Journal && on.Harvest
 }
 
-// catchUp harvests what earlier sessions left, so that this one knows it. What
-// can't be done now stays in the queue.
+// catchUp harvests earlier sessions, so that this one has their knowledge. What can't be done
+// now stays in the queue.
 func (c *conversation) catchUp(ctx context.Context) error {
-	if !c.learns() {
+	if !c.harvests() {
 		return nil
 	}
 	wait, stop := c.interruptible(ctx)
@@ -126,21 +126,21 @@ func (c *conversation) catchUp(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case wait.Err() != nil:
-		c.printf("stopped; what is not harvested of earlier sessions waits for ken harvest, or the next ken chat")
+		c.printf("stopped; ken harvest or the next ken chat harvests the remaining sessions")
 		return nil
 	case err != nil:
-		c.a.Report(err) // told; the chat goes on
+		c.a.Report(err) // reported; the chat continues
 	}
 	c.reportFailed(report.Jobs)
 	if n := report.Done; n == 1 {
-		c.printf("kept of an earlier session: %s", cli.Cell(summary(report.Jobs)))
+		c.printf("learned from an earlier session: %s", cli.Cell(summary(report.Jobs)))
 	} else if n > 1 {
 		c.printf("harvested %d earlier sessions; ken sessions lists them", n)
 	}
 	return nil
 }
 
-// summary is what the first job that was done says of itself.
+// summary returns the note of the first job that was done.
 func summary(ran []jobs.Job) string {
 	for i := range ran {
 		if ran[i].State == jobs.Done {
@@ -150,10 +150,10 @@ func summary(ran []jobs.Job) string {
 	return ""
 }
 
-// finish ends the conversation's session, and harvests it while somebody may still
-// see what is kept. What comes in between, such as Ctrl-C, leaves it in the queue.
+// finish ends the conversation's session and harvests it, so that the user sees what was
+// learned. If that is interrupted, such as by Ctrl-C, the job stays in the queue.
 func (c *conversation) finish(ctx context.Context) {
-	if !c.said || !c.learns() {
+	if !c.said || !c.harvests() {
 		return
 	}
 	c.said = false
@@ -166,7 +166,7 @@ func (c *conversation) finish(ctx context.Context) {
 	}
 	c.progress.Done()
 	if wait.Err() != nil {
-		c.printf("stopped; what is not harvested waits for ken harvest, or the next ken chat")
+		c.printf("stopped; ken harvest or the next ken chat harvests this session")
 		return
 	}
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *conversation) finish(ctx context.Context) {
 	c.reportFailed(report.Jobs)
 	info, err := c.layer.Operator().Journal(c.a.Owner).Info(ctx, c.who.Session)
 	switch {
-	case errors.Is(err, ken.ErrNotFound): // nothing of it is kept
+	case errors.Is(err, ken.ErrNotFound): // the session has no messages
 	case err != nil:
 		c.a.Report(err)
 	case info.State == session.Harvested && info.Outcome != nil:
@@ -188,7 +188,7 @@ func (c *conversation) finish(ctx context.Context) {
 	}
 }
 
-// reportFailed tells of jobs that failed, and are tried again or dead.
+// reportFailed prints the jobs that failed, whether they are tried again or dead.
 func (c *conversation) reportFailed(ran []jobs.Job) {
 	for i := range ran {
 		if j := &ran[i]; j.Error != "" && j.State != jobs.Done {
@@ -198,7 +198,7 @@ func (c *conversation) reportFailed(ran []jobs.Job) {
 	}
 }
 
-// interruptible is ctx until a person presses Ctrl-C.
+// interruptible returns a context that ends when the user presses Ctrl-C.
 func (c *conversation) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !c.person {
 		return context.WithCancel(ctx)
@@ -206,7 +206,7 @@ func (c *conversation) interruptible(ctx context.Context) (context.Context, cont
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
-// printf prints a message that is no part of an answer, on standard error.
+// printf prints a message that is not part of an answer to standard error.
 func (c *conversation) printf(format string, args ...any) {
 	if !c.a.Quiet {
 		fmt.Fprintf(c.a.Err, format+"\n", args...)

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// askOptions are ask's flags.
+// askOptions holds the flags of ask.
 type askOptions struct {
 	noIndex, noModel, all bool
 	model                 string
@@ -45,9 +45,9 @@ func (a *commands) askCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
+	f.BoolVar(&o.noIndex, "no-index", false, "use the existing index")
 	f.BoolVar(&o.noModel, "no-model", false, "print the block and the table only")
-	f.BoolVar(&o.all, "all", false, "list everything that was cut")
+	f.BoolVar(&o.all, "all", false, "list all items that were cut")
 	f.StringVar(&o.model, "model", "", "the `MODEL` to ask; default from the configuration")
 	f.StringVar(&o.weight, "weight", "", "the `DEPTH` of the search: none, low, default or high; default from the configuration")
 	return cmd
@@ -67,7 +67,7 @@ func (a *commands) ask(ctx context.Context, question string, o askOptions) error
 	}
 	p := a.Progress()
 	defer p.Done()
-	// The receipt is shown as soon as it is there, while the model thinks.
+	// The receipt is shown as soon as it exists, while the model works.
 	var l *middleware.Layer
 	var u *cli.Model
 	var shown error
@@ -95,7 +95,8 @@ func (a *commands) ask(ctx context.Context, question string, o askOptions) error
 	return errors.Join(err, shown, l.Close())
 }
 
-// askLayer assembles the question's turn, and asks the model if there is one.
+// askLayer assembles the question's turn, and sends it to the model if there is
+// one.
 func (a *commands) askLayer(ctx context.Context, l *middleware.Layer, u *cli.Model, t ken.Turn, question string) error {
 	if u == nil {
 		t.Messages = []ken.Message{{Role: openai.ChatMessageRoleUser, Text: question}}
@@ -107,17 +108,17 @@ func (a *commands) askLayer(ctx context.Context, l *middleware.Layer, u *cli.Mod
 	return err
 }
 
-// shownCuts is how many cut records are listed unless all are asked for.
+// shownCuts is how many cut records are listed by default.
 const shownCuts = 10
 
-// showReceipt prints a receipt that the layer made: as JSON, or the block and
-// under it how it came about.
+// showReceipt prints a receipt that the layer made: as JSON, or as the block
+// followed by an explanation.
 func (a *commands) showReceipt(ctx context.Context, l *middleware.Layer, r ken.Receipt, all bool) error {
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
 	name := func(string) string { return "" }
-	if s, release, err := l.Store(ctx, r.Owner); err == nil { // without it, only names are missing
+	if s, release, err := l.Store(ctx, r.Owner); err == nil { // without the store, only names are missing
 		defer release()
 		name = func(id string) string {
 			c, err := s.Get(ctx, id)
@@ -131,7 +132,7 @@ func (a *commands) showReceipt(ctx context.Context, l *middleware.Layer, r ken.R
 	return nil
 }
 
-// printReceipt shows a receipt to a person. name says what a record is called.
+// printReceipt prints a receipt for people. name returns the name of a record.
 func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all bool) {
 	cause := ""
 	if r.Cause != "" {
@@ -144,7 +145,7 @@ func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all 
 		fmt.Fprintf(a.Out, "No block: %s.\n", r.Cause)
 		cause = ""
 	default:
-		fmt.Fprintln(a.Out, "No block: nothing that is known bears on this.")
+		fmt.Fprintln(a.Out, "No block: no stored knowledge matches the question.")
 	}
 	fmt.Fprintf(a.Out, "\nmode %s%s · %d characters", r.Mode, cause, r.Chars)
 	if r.Tokens > 0 {
@@ -200,7 +201,7 @@ func (a *commands) printCuts(cuts []ken.Cut, name func(string) string, all bool)
 	}
 }
 
-// why is the reason of a cut with its detail.
+// why returns the reason of a cut with its detail.
 func why(c ken.Cut) string {
 	switch {
 	case c.Detail == "":
@@ -211,8 +212,8 @@ func why(c ken.Cut) string {
 	return string(c.Reason) + ": " + c.Detail
 }
 
-// printColumns writes a table that is read in place, under the block that it
-// explains: always with heads and aligned, unlike printTable.
+// printColumns prints a table below the block that it explains. Unlike
+// PrintTable, it always prints heads and aligns columns.
 func (a *commands) printColumns(head []string, rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
@@ -224,7 +225,7 @@ func (a *commands) printColumns(head []string, rows [][]string) {
 	}
 }
 
-// short is an id in a table: its tail, or what a symbol of the code is called.
+// short returns an id for a table: its end, or the name of a code symbol.
 func short(id string) string {
 	if _, name, ok := codegraph.Split(id); ok {
 		return name[strings.LastIndexByte(name, '/')+1:]

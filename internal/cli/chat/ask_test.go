@@ -59,7 +59,7 @@ func TestPrintReceiptWithoutABlock(t *testing.T) {
 		want string
 	}{
 		{ken.Receipt{Mode: ken.ModeKeyword, Cause: "no embedder"},
-			"No block: nothing that is known bears on this.\n\nmode keyword (no embedder) · 0 characters · 0.0 ms\n"},
+			"No block: no stored knowledge matches the question.\n\nmode keyword (no embedder) · 0 characters · 0.0 ms\n"},
 		{ken.Receipt{Mode: ken.ModeNone, Cause: "the message asks for nothing"},
 			"No block: the message asks for nothing.\n\nmode none · 0 characters · 0.0 ms\n"},
 	} {

@@ -25,7 +25,7 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// chatHelp lists what a chat obeys.
+// chatHelp lists the commands of a chat.
 const chatHelp = `/why            the receipt of the last turn: what the model was told, and why
 /remember TEXT  keep a text in every turn from now on, in later chats as well
 /forget         learn nothing from this conversation, and begin another
@@ -33,7 +33,7 @@ const chatHelp = `/why            the receipt of the last turn: what the model w
 /help           this list
 /quit           leave; so does Ctrl-D`
 
-// chatOptions are chat's flags.
+// chatOptions holds the flags of chat.
 type chatOptions struct {
 	system, model, tools string
 	noTools              bool
@@ -47,13 +47,13 @@ func (a *commands) chatCommand() *cobra.Command {
 		Example: `  ken chat
   ken chat --model gpt-4o-mini --no-tools`,
 		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
-			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
+			"The arrow keys bring back earlier messages, pasted text is one message, and Ctrl-C stops the answer, " +
 			"not the chat.\n\n" +
-			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
-			"chat does it when it starts, or ken harvest.\n\n" +
+			"When a conversation ends, Ken stores what it learned, and prints a summary; ken sessions shows the details. Ctrl-C skips that: the next " +
+			"chat does it when it starts, or run ken harvest.\n\n" +
 			"The model may search what Ken knows, learn, and ask why something was injected, by calling tools; each call is shown. " +
-			"--tools chooses which (" + cli.ProfileNames() + "); --no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
-			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
+			"--tools chooses which (" + cli.ProfileNames() + "); --no-tools is for a model without tool support.\n\n" + chatHelp + "\n\n" +
+			"Without a terminal, each line of standard input is a turn, and Ctrl-C ends the chat.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
@@ -102,8 +102,8 @@ func (a *commands) chat(ctx context.Context, o chatOptions) error {
 	lines, person := a.LineReader(filepath.Join(cfg.State(l.Root()), "chat_history"))
 	c.person = person
 	if person {
-		// At the prompt, Ctrl-C is the editor's, and at other times the step's: what
-		// main cancels with it must not end the chat.
+		// At the prompt, Ctrl-C goes to the editor, and otherwise to the running
+		// step. It must not end the chat, although main cancels ctx with it.
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
@@ -121,23 +121,23 @@ type conversation struct {
 	layer    *middleware.Layer
 	upstream *cli.Model
 	system   string
-	progress *cli.Progress // of the layer's long work
-	person   bool          // at a terminal
+	progress *cli.Progress // shows the layer's long work
+	person   bool          // the input is a terminal
 	stored   bool          // there is a store
 
 	tools   *tools.Registry // nil offers none
-	offer   []string        // names of those that are offered
-	noTools bool            // the model takes none
+	offer   []string        // names of the offered tools
+	noTools bool            // the model does not support tools
 
-	who      ken.Turn // every turn's session, owner and agent
+	who      ken.Turn // session, owner and agent of every turn
 	client   *goopenai.Wrapped
 	messages []openai.ChatCompletionMessage
 	last     *ken.Receipt // of the last turn
-	said     bool         // something, in this conversation
-	failed   bool         // some turn, of any conversation
+	said     bool         // a message was sent in this conversation
+	failed   bool         // a turn of any conversation failed
 }
 
-// reset starts a new conversation, and with it a new session.
+// reset starts a new conversation with a new session.
 func (c *conversation) reset() {
 	c.messages, c.last, c.said = nil, nil, false
 	if c.system != "" {
@@ -147,8 +147,8 @@ func (c *conversation) reset() {
 	c.client = goopenai.Wrap(c.layer, c.upstream.Client, c.who)
 }
 
-// refresh brings what is known up to date. Where there is no store, the layer
-// has said so, and the chat goes on without.
+// refresh updates the layer. If there is no store, the layer has already reported
+// it, and the chat continues without one.
 func (c *conversation) refresh(ctx context.Context) error {
 	_, release, err := c.layer.Store(ctx, c.a.Owner)
 	if c.stored = err == nil; err != nil {
@@ -158,7 +158,8 @@ func (c *conversation) refresh(ctx context.Context) error {
 	return c.a.Refresh(ctx, c.layer, c.progress)
 }
 
-// loop reads and answers until the input ends, /quit comes, or ctx ends.
+// loop reads messages and answers them until the input ends, /quit comes, or ctx
+// ends.
 func (c *conversation) loop(ctx context.Context, lines cli.LineReader) error {
 	for {
 		line, err := lines.Read(ctx)
@@ -180,13 +181,12 @@ func (c *conversation) loop(ctx context.Context, lines cli.LineReader) error {
 		}
 		if err != nil {
 			c.failed = true
-			c.a.Report(err) // told; the chat goes on
+			c.a.Report(err) // reported; the chat continues
 		}
 	}
 }
 
-// step obeys a command or answers a message. A person's Ctrl-C ends it, and
-// nothing else.
+// step runs a command or answers a message. The user's Ctrl-C ends only the step.
 func (c *conversation) step(ctx context.Context, line string) error {
 	step := ctx
 	if c.person {
@@ -206,8 +206,8 @@ func (c *conversation) step(ctx context.Context, line string) error {
 	return err
 }
 
-// end ends the conversation, and is how a chat without a person tells its caller
-// that a turn failed.
+// end ends the conversation. For a chat without a terminal it returns an error if a
+// turn failed.
 func (c *conversation) end(ctx context.Context) error {
 	c.finish(ctx)
 	if ctx.Err() != nil {
@@ -219,7 +219,7 @@ func (c *conversation) end(ctx context.Context) error {
 	return nil
 }
 
-// isCommand tells a command from a message that begins with a path.
+// isCommand reports whether a line is a command. A message may begin with a path.
 func isCommand(line string) bool {
 	word, _, _ := strings.Cut(line, " ")
 	return strings.LastIndexByte(word, '/') == 0
@@ -251,9 +251,9 @@ func (c *conversation) command(ctx context.Context, line string) error {
 	return nil
 }
 
-// turn asks the model and streams its answer. What came of one that is stopped
-// or breaks off stays in the conversation; a question without any answer does
-// not.
+// turn sends a message to the model and streams its answer. If the answer is stopped
+// or fails, the part that arrived stays in the conversation; a question without any
+// answer does not.
 func (c *conversation) turn(ctx context.Context, text string) error {
 	asked := append(slices.Clip(c.messages), openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
 	c.said = true
@@ -265,17 +265,17 @@ func (c *conversation) turn(ctx context.Context, text string) error {
 	return err
 }
 
-// noStore is the error of a command that needs the store where there is none; why
-// was told when the chat started.
+// noStore returns the error of a command that needs the store when there is none.
+// The reason was printed when the chat started.
 func noStore() error {
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See what was said when it started, or run ken doctor."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See the message at the start of the chat, or run ken doctor."}
 }
 
-// remember keeps a text as a hot fact, on the user's own word: it is in every turn
-// from the next one on.
+// remember stores a text as a hot fact, on the user's own word: every following turn
+// contains it.
 func (c *conversation) remember(ctx context.Context, text string) error {
 	if text == "" {
-		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember is followed by what is to be remembered", Try: "/remember Deploys need a ticket."}
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember needs a text", Try: "/remember Deploys need a ticket."}
 	}
 	if !c.stored {
 		return noStore()
@@ -293,7 +293,7 @@ func (c *conversation) remember(ctx context.Context, text string) error {
 		return err
 	}
 	kept, err := s.Get(ctx, id)
-	if err == nil && kept.Status == ken.StatusDisputed { // turned down once, and now said again
+	if err == nil && kept.Status == ken.StatusDisputed { // rejected earlier, and now stated again
 		if err = h.Verify(ctx, id, said); err == nil {
 			kept, err = s.Get(ctx, id)
 		}
@@ -313,8 +313,8 @@ func (c *conversation) remember(ctx context.Context, text string) error {
 	return nil
 }
 
-// forget drops what the journal holds of this conversation, and begins another: in
-// the next turn of this one, it would all be said again.
+// forget deletes the conversation's messages from the journal and starts a new
+// conversation. In this one, the next turn would send them all again.
 func (c *conversation) forget(ctx context.Context) error {
 	if !c.stored {
 		return noStore()
@@ -328,6 +328,6 @@ func (c *conversation) forget(ctx context.Context) error {
 		return err
 	}
 	c.reset()
-	fmt.Fprintln(c.a.Out, "Nothing is learned from this conversation. A new one begins.")
+	fmt.Fprintln(c.a.Out, "This conversation was deleted, and nothing is learned from it. A new one begins.")
 	return nil
 }

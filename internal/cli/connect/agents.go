@@ -12,46 +12,46 @@ import (
 	"github.com/kenlayer/ken/internal/configfile"
 )
 
-// Ways in which an agent is connected.
+// The ways to connect an agent.
 const (
-	byHooks = "hooks" // the agent runs ken hook at its events
+	byHooks = "hooks" // the agent runs ken hook for its events
 	byURL   = "url"   // the agent's base URL is ken serve
 	byMCP   = "mcp"   // the agent starts ken mcp and calls its tools
 )
 
-// agent is a program that Ken can be put into.
+// agent is a program to which Ken can be connected.
 type agent struct {
 	name    string
 	title   string
-	program string              // as it is called in a shell; "" for one without
-	folder  func(*place) string // which is there once the agent has run
-	ways    []way               // the best one first
+	program string              // its name in a shell; "" if it has none
+	folder  func(*place) string // a folder that exists once the agent has run
+	ways    []way               // in order of preference
 }
 
-// way is how an agent is connected.
+// way describes one way to connect an agent.
 type way struct {
 	by     string
 	files  func(*place) []target
-	server func(*place) []string // the command of the MCP server, where there is one
-	note   string                // what the user has to do yet
+	server func(*place) []string // the command of the MCP server; nil without one
+	note   string                // what the user still has to do
 }
 
 // target describes the settings that Ken adds to one file of an agent.
 type target struct {
 	path     string
-	empty    string               // what a new file begins with
-	settings []configfile.Setting // in a file of the agent's
-	whole    string               // the text of a file of Ken's own
+	empty    string               // the text of a new file
+	settings []configfile.Setting // settings in one of the agent's files
+	whole    string               // the text of a file that belongs to Ken
 }
 
-// place is where the agents' files lie, and how Ken is called and reached there.
+// place holds the user's folders and how the agents can start and reach Ken.
 type place struct {
-	home, config, data string // the user's folders: home, configuration, data of applications
-	ken                string // the path of this program
+	home, config, data string // the user's folders for files, configuration and application data
+	ken                string // path of this program
 	url                string // of the gateway, without /v1
 }
 
-// agents is the table of all agents.
+// agents lists all supported agents.
 var agents = []agent{
 	{"claude-code", "Claude Code", "claude", claudeFolder, []way{
 		{by: byHooks, files: func(p *place) []target {
@@ -80,7 +80,7 @@ var agents = []agent{
 		}},
 	}},
 	{"cursor", "Cursor", "cursor", func(p *place) string { return filepath.Join(p.home, ".cursor") }, []way{
-		// A hook can't add to a message there, so the tools come along.
+		// A hook can't add to a message here, so the MCP server is added too.
 		{by: byHooks, server: server, files: func(p *place) []target {
 			t := target{path: filepath.Join(p.home, ".cursor", "hooks.json"), empty: "{\n  \"version\": 1\n}\n"}
 			for _, event := range []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterAgentResponse", "preCompact", "sessionEnd"} {
@@ -152,18 +152,18 @@ var agents = []agent{
 	}},
 }
 
-// classic are the events of Claude Code, which others have taken over. Continue's cn 1.5.47
-// reads such hooks from its settings, and runs none at a user's message.
+// classic lists the events of Claude Code that other agents have adopted. Continue's cn
+// 1.5.47 reads such hooks from its settings, but runs none at a user's message.
 var classic = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"}
 
-// stdio is an MCP server that is started as a program.
+// stdio configures an MCP server that the agent starts as a program.
 type stdio struct {
 	Type    string   `json:"type,omitempty"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 }
 
-// command is one hook. group is a list of them with a condition on the tool.
+// command configures one hook. group is a list of them with a condition on the tool.
 type command struct {
 	Type    string `json:"type,omitempty"`
 	Command string `json:"command"`
@@ -174,8 +174,8 @@ type group struct {
 	Hooks   []command `json:"hooks"`
 }
 
-// groups returns the settings that have an agent run ken hook at events, in the form that
-// Claude Code has made common.
+// groups returns the settings with which an agent runs ken hook for events, in the format of
+// Claude Code.
 func groups(p *place, agent string, events ...string) (out []configfile.Setting) {
 	for _, event := range events {
 		g := group{Hooks: []command{{"command", p.hook(agent)}}}
@@ -187,7 +187,7 @@ func groups(p *place, agent string, events ...string) (out []configfile.Setting)
 	return out
 }
 
-// mark identifies Ken's own hook: the words behind the program in its command.
+// mark identifies Ken's own hook: the words after the program in its command.
 func mark(agent string) string { return " hook " + agent }
 
 func value(v any, path ...string) configfile.Setting {
@@ -201,12 +201,12 @@ func item(mark string, v any, path ...string) configfile.Setting {
 func raw(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings and lists of them always can be written
+		panic(err) // can't fail for strings and lists of them
 	}
 	return b
 }
 
-// hook returns the command line that an agent runs in a shell at its events.
+// hook returns the shell command that an agent runs for its events.
 func (p *place) hook(agent string) string {
 	ken := filepath.ToSlash(p.ken)
 	if strings.ContainsAny(ken, " ()&;'") {
@@ -215,7 +215,7 @@ func (p *place) hook(agent string) string {
 	return ken + mark(agent)
 }
 
-// server is the command of the MCP server, as an agent starts it.
+// server returns the command of the MCP server.
 func server(p *place) []string { return []string{p.ken, "mcp"} }
 
 func claudeFolder(p *place) string   { return variable("CLAUDE_CONFIG_DIR", p.home, ".claude") }
@@ -231,7 +231,7 @@ func zedFolder(p *place) string {
 	return filepath.Join(p.config, "zed")
 }
 
-// opencodeFile returns the file that is there of the two that opencode reads.
+// opencodeFile returns the one that exists of the two files that opencode reads.
 func opencodeFile(p *place) string {
 	path := filepath.Join(opencodeFolder(p), "opencode.jsonc")
 	if _, err := os.Stat(path); err != nil {
@@ -245,7 +245,7 @@ func cursorServer(p *place) []target {
 	return []target{{path: filepath.Join(p.home, ".cursor", "mcp.json"), settings: []configfile.Setting{value(s, "mcpServers", "ken")}}}
 }
 
-// variable returns the folder that an environment variable names, else one below base.
+// variable returns the folder in an environment variable, or else a folder below base.
 func variable(name, base, folder string) string {
 	if dir := os.Getenv(name); dir != "" {
 		return dir
@@ -272,8 +272,8 @@ func newPlace() (*place, error) {
 	return p, err
 }
 
-// self returns the path of this program: the one on PATH, where that leads to it, because an
-// update leaves that as it is.
+// self returns the path of this program. It prefers the one on PATH if both are the same
+// program, because an update keeps that path.
 func self() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -289,7 +289,7 @@ func self() (string, error) {
 	return own, nil
 }
 
-// installed reports whether an agent is on this machine.
+// installed reports whether an agent is installed on this machine.
 func (a *agent) installed(p *place) bool {
 	if _, err := exec.LookPath(a.program); err == nil {
 		return true
@@ -303,11 +303,11 @@ func (a *agent) installed(p *place) bool {
 //go:embed plugin.js
 var pluginText string
 
-// ownFile begins a file that is Ken's own.
+// ownFile is the beginning of a file that belongs to Ken.
 const ownFile = "// Written by ken connect"
 
 // plugin returns the plugin that runs the program ken.
 func plugin(ken string) string {
-	quoted, _ := json.Marshal(ken) // a string always can be
+	quoted, _ := json.Marshal(ken) // can't fail for a string
 	return strings.Replace(pluginText, `"KEN"`, string(quoted), 1)
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// checkDeadline bounds the check of a connection.
+// checkDeadline is the longest time that a check of a connection takes.
 const checkDeadline = 20 * time.Second
 
-// sample is the event that a hook is tried with. It leaves no trace.
+// sample is the event with which a hook is tested. It stores nothing.
 const sample = `{"hook_event_name":"SessionStart","source":"compact","session_id":"ken-connect","cwd":%q}`
 
-// check tries a connection as the agent will use it, and says how that went.
+// check tests a connection as the agent will use it, and returns a short result.
 func (a *commands) check(ctx context.Context, g *agent, w *way, p *place) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkDeadline)
 	defer cancel()
@@ -69,7 +69,7 @@ func (a *commands) checkHook(ctx context.Context, g *agent, p *place) (string, e
 	return fmt.Sprintf("the hook answers in %d ms", time.Since(start).Milliseconds()), nil
 }
 
-// checkServer starts the MCP server, and lists its tools.
+// checkServer starts the MCP server and lists its tools.
 func (a *commands) checkServer(ctx context.Context, command []string) (said string, err error) {
 	root, err := a.Project()
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *commands) checkServer(ctx context.Context, command []string) (said stri
 	return "the MCP server answers with " + cli.Count(len(list.Tools), "tool"), nil
 }
 
-// checkURL asks the gateway whether it lives.
+// checkURL checks that the gateway responds.
 func checkURL(ctx context.Context, base string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package connect provides the commands that put Ken into agents: ken connect and
-// ken disconnect change an agent's configuration, and ken hook is what the agent runs.
+// Package connect provides the commands that connect agents to Ken: ken connect
+// and ken disconnect change an agent's configuration, and ken hook is what the
+// agent runs.
 //
-// The agents are in one table, in agents.go. How a kind of file is changed is in
-// package configfile.
+// agents.go lists the agents. Package configfile edits their files.
 package connect
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// options are the flags of connect and disconnect.
+// options holds the flags of connect and disconnect.
 type options struct {
 	by          string
 	yes, dryRun bool
@@ -26,11 +26,11 @@ func (a *commands) connectCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "connect [AGENT]",
-		Short: "Put Ken into an agent, or list the agents",
-		Long: "Change an agent's own configuration so that it works with Ken. The change is shown first, a backup is kept, and ken disconnect takes " +
-			"it back. Without AGENT, list the agents that are known, and which are installed and connected here.\n\n" +
-			"The best way that the agent has is chosen: hooks (the agent runs ken hook; it works with any login), mcp (the agent calls Ken's tools), " +
-			"or url (the agent's requests go through ken serve, which has to run). --by chooses another one.",
+		Short: "Connect an agent to Ken, or list the agents",
+		Long: "Change an agent's own configuration so that it works with Ken. It shows the change first and keeps a backup; ken disconnect undoes " +
+			"it. Without AGENT, list the supported agents, and which are installed and connected here.\n\n" +
+			"It uses the best way that the agent supports: hooks (the agent runs ken hook; it works with any login), mcp (the agent calls Ken's tools), " +
+			"or url (the agent's requests go through ken serve, which must be running). --by selects another one.",
 		Example: `  ken connect
   ken connect claude-code
   ken connect codex --by mcp --yes`,
@@ -53,9 +53,9 @@ func (a *commands) disconnectCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "disconnect AGENT",
-		Short: "Take Ken out of an agent again",
-		Long: "Take back what ken connect has changed. If nothing else has changed since, the agent's configuration is what it was before, byte for " +
-			"byte. What you have changed there meanwhile stays.",
+		Short: "Disconnect an agent from Ken",
+		Long: "Undo the changes of ken connect. If nothing else has changed since, the agent's configuration is restored byte for " +
+			"byte. Your own later changes stay.",
 		Example:           "  ken disconnect claude-code",
 		Args:              cli.ExactArgs("AGENT"),
 		ValidArgsFunction: completeAgents,
@@ -67,7 +67,7 @@ func (a *commands) disconnectCommand() *cobra.Command {
 
 func addFlags(cmd *cobra.Command, o *options) {
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change, and make none")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change without making it")
 }
 
 func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -81,8 +81,8 @@ func names() (out []string) {
 	return out
 }
 
-// named returns the agent of a name.
-func named(name string) (*agent, error) {
+// agentNamed returns the agent with this name.
+func agentNamed(name string) (*agent, error) {
 	i := slices.IndexFunc(agents, func(g agent) bool { return g.name == name })
 	if i < 0 {
 		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "AGENT", Msg: fmt.Sprintf("unknown agent %q", name),
@@ -91,7 +91,7 @@ func named(name string) (*agent, error) {
 	return &agents[i], nil
 }
 
-// way returns the way of a name, the best one for "".
+// way returns the way with this name, or the preferred one for "".
 func (g *agent) way(by string) (*way, error) {
 	var have []string
 	for i := range g.ways {
@@ -104,7 +104,7 @@ func (g *agent) way(by string) (*way, error) {
 		Try: "Use " + strings.Join(have, " or ") + "."})
 }
 
-// place finds the user's folders, and the address of the gateway.
+// place finds the user's folders and the address of the gateway.
 func (a *commands) place() (*place, error) {
 	p, err := newPlace()
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *commands) place() (*place, error) {
 	}
 	host, port, err := net.SplitHostPort(cfg.Gateway.Listen)
 	if err != nil {
-		return p, nil // a socket
+		return p, nil // a Unix socket has no URL
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -133,13 +133,13 @@ func (a *commands) place() (*place, error) {
 type connected struct {
 	Agent   string   `json:"agent"`
 	By      string   `json:"by"`
-	Changed []string `json:"changed"` // files
+	Changed []string `json:"changed"` // changed files
 	Check   string   `json:"check,omitempty"`
-	Next    string   `json:"next,omitempty"` // what the user has to do yet
+	Next    string   `json:"next,omitempty"` // what the user still has to do
 }
 
 func (a *commands) connect(ctx context.Context, name string, o options) error {
-	g, err := named(name)
+	g, err := agentNamed(name)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 	if w.by == byURL && p.url == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "gateway.listen", Msg: "is a socket, which agents can't use as a base URL", Try: "Give an address such as 127.0.0.1:8484."}
 	}
-	installed := g.installed(p) // before its folder is made
+	installed := g.installed(p) // checked before its folder is created
 	pl, err := newPlan(name)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 			return err
 		}
 		if !a.JSON {
-			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s takes it back\n", g.title, w.by, name)
+			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s undoes it\n", g.title, w.by, name)
 			if !installed {
 				fmt.Fprintf(a.Err, "ken: %s is not found on this machine\n", g.title)
 			}
@@ -199,8 +199,8 @@ func paths(pl *plan) []string {
 	return out
 }
 
-// show prints what a plan changes, and asks. done is true if there is nothing to do, or it is
-// not to be done. nothing is said where there is nothing to change.
+// show prints what a plan changes, and asks for confirmation. done is true if there is
+// nothing to do or the user declines. nothing is printed if the plan changes nothing.
 func (a *commands) show(pl *plan, o options, nothing string) (done bool, err error) {
 	changed := pl.changed()
 	if len(changed) == 0 {
@@ -211,7 +211,7 @@ func (a *commands) show(pl *plan, o options, nothing string) (done bool, err err
 	}
 	if !a.JSON {
 		for _, c := range changed {
-			printDiff(a.Out, c.path, c.was, c.will)
+			printDiff(a.Out, c.path, c.oldText, c.newText)
 		}
 	}
 	if o.dryRun {
@@ -229,7 +229,7 @@ func (a *commands) show(pl *plan, o options, nothing string) (done bool, err err
 }
 
 func (a *commands) disconnect(name string, o options) error {
-	g, err := named(name)
+	g, err := agentNamed(name)
 	if err != nil {
 		return err
 	}
@@ -263,22 +263,22 @@ func (a *commands) disconnect(name string, o options) error {
 		return a.PrintJSON(map[string]any{"agent": name, "changed": changed})
 	}
 	if !done {
-		fmt.Fprintf(a.Err, "ken: %s is not connected any more\n", g.title)
+		fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
 	}
 	return nil
 }
 
-// listed is an agent in the list.
+// listed is an agent in the list, in JSON.
 type listed struct {
 	Agent     string   `json:"agent"`
 	Title     string   `json:"title"`
 	Installed bool     `json:"installed"`
-	Connected string   `json:"connected,omitempty"` // the way; "" if it is not
-	Ways      []string `json:"ways"`                // the best one first
-	Problem   string   `json:"problem,omitempty"`   // why that can't be said
+	Connected string   `json:"connected,omitempty"` // the way in use; "" if not connected
+	Ways      []string `json:"ways"`                // in order of preference
+	Problem   string   `json:"problem,omitempty"`   // why Connected is unknown
 }
 
-// list lists the agents.
+// list prints the agents.
 func (a *commands) list() error {
 	p, err := a.place()
 	if err != nil {
@@ -293,7 +293,7 @@ func (a *commands) list() error {
 		for j := range g.ways {
 			w := &g.ways[j]
 			l.Ways = append(l.Ways, w.by)
-			switch ok, err := has(w.files(p)); {
+			switch ok, err := isConnected(w.files(p)); {
 			case err != nil:
 				l.Problem = err.Error()
 			case ok && l.Connected == "":

@@ -8,30 +8,30 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// around is how many unchanged lines a diff shows beside changed ones.
+// around is how many unchanged lines are shown before and after a change.
 const around = 3
 
-// maxTable bounds the work of a diff, in pairs of lines.
+// maxTable limits the work of a diff, in pairs of lines.
 const maxTable = 4 << 20
 
-// line is one of a diff: removed, added or, with a space, unchanged.
+// line is a line of a diff; its mark says removed, added or unchanged.
 type line struct {
 	op   byte
 	text string
 }
 
-// printDiff prints what becomes of a file, as a unified diff without line numbers.
-func printDiff(w io.Writer, path string, was, will []byte) {
+// printDiff prints the change of a file, as a unified diff without line numbers.
+func printDiff(w io.Writer, path string, oldText, newText []byte) {
 	from, to := path, path
-	if was == nil {
+	if oldText == nil {
 		from = "no file"
 	}
-	if will == nil {
+	if newText == nil {
 		to = "no file"
 	}
 	fmt.Fprintf(w, "--- %s\n+++ %s\n", from, to)
-	lines := diff(splitLines(was), splitLines(will))
-	shown := -1 // the last line that was printed
+	lines := diff(splitLines(oldText), splitLines(newText))
+	shown := -1 // the last printed line
 	for i, l := range lines {
 		if l.op == ' ' && !near(lines, i) {
 			continue
@@ -44,7 +44,7 @@ func printDiff(w io.Writer, path string, was, will []byte) {
 	}
 }
 
-// near reports whether a changed line is near.
+// near reports whether a line is within around lines of a change.
 func near(lines []line, i int) bool {
 	for j := max(0, i-around); j <= min(len(lines)-1, i+around); j++ {
 		if lines[j].op != ' ' {
@@ -61,7 +61,8 @@ func splitLines(text []byte) (out []string) {
 	return out
 }
 
-// diff compares by the longest common subsequence of what neither begins nor ends alike.
+// diff compares two texts by their longest common subsequence, after it has removed the
+// common beginning and end.
 func diff(a, b []string) (out []line) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		out = append(out, line{' ', a[0]})
@@ -76,7 +77,7 @@ func diff(a, b []string) (out []line) {
 }
 
 func middle(a, b []string) (out []line) {
-	length := make([][]int, len(a)+1) // of what is common to the rests
+	length := make([][]int, len(a)+1) // length[i][j] is the length of the common subsequence of a[i:] and b[j:]
 	if len(a)*len(b) <= maxTable {
 		for i := range length {
 			length[i] = make([]int, len(b)+1)

@@ -20,17 +20,17 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// hookDeadline is how long a hook may take. The agent waits for it.
+// hookDeadline is the longest time that a hook may take, because the agent waits for it.
 const hookDeadline = time.Second
 
-// settleDeadline bounds the harvest that a hook starts beside itself.
+// settleDeadline is the longest time of the harvest that a hook starts in the background.
 const settleDeadline = 10 * time.Minute
 
-// maxEvent bounds the bytes of an event: a tool's result may be a whole file.
+// maxEvent limits the size of an event, in bytes: a tool's result may be a whole file.
 const maxEvent = 16 << 20
 
-// hooksVariable is the environment variable that switches hooks off where it is "off". With
-// "check" a hook starts no process that outlives it.
+// hooksVariable is the environment variable that controls hooks: "off" disables them; with
+// "check" a hook starts no background process.
 const hooksVariable = "KEN_HOOKS"
 
 func (a *commands) hookCommand() *cobra.Command {
@@ -40,10 +40,10 @@ func (a *commands) hookCommand() *cobra.Command {
 		Use:   "hook AGENT",
 		Short: "Answer an event of an agent's hooks",
 		Long: "Read an event of an agent from standard input, as ken connect AGENT sets it up. A user's message is answered by the block of what " +
-			"Ken knows for it. What the user says, what tools answer and what the agent answers are kept in the session's journal, which is " +
+			"Ken knows for it. The user's messages, the results of tools and the agent's answers are stored in the session's journal, which is " +
 			"harvested when the session ends.\n\n" +
-			"It never stands in the agent's way: after an error, or when it is not ready in time, it prints nothing on standard output, one " +
-			"line on standard error, and ends with status 0. " + hooksVariable + "=off switches it off.",
+			"It never blocks the agent: after an error, or at the deadline, it prints nothing on standard output, one " +
+			"line on standard error, and exits with status 0. " + hooksVariable + "=off turns it off.",
 		Example: `  ken connect claude-code
   ken hook claude-code < event.json`,
 		Args: cli.ExactArgs("AGENT"),
@@ -55,14 +55,15 @@ func (a *commands) hookCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "how long it may take, such as 2s: a `DURATION`")
-	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that are over")
-	_ = cmd.Flags().MarkHidden("settle") // a hook starts it; it is there by the line above
+	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "the deadline, a `DURATION` such as 2s")
+	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that have ended")
+	_ = cmd.Flags().MarkHidden("settle") // can't fail: the flag was defined above
 	return cmd
 }
 
-// hook answers an event and reports an error to standard error only. When the deadline is
-// over it returns and leaves the rest undone: the process ends, and the store stands that.
+// hook answers an event. It reports errors only to standard error, never by its exit status.
+// At the deadline it returns with the work unfinished; the process then ends, which the store
+// tolerates.
 func (a *commands) hook(ctx context.Context, agent string, deadline time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -79,8 +80,8 @@ func (a *commands) hook(ctx context.Context, agent string, deadline time.Duratio
 	}
 }
 
-// answer prints the answer to the event on standard input, which is read to its end: an agent
-// may fail where it can't write all of the event.
+// answer prints the answer to the event on standard input. It reads all of the event, because
+// an agent may fail if it can't write all of it.
 func (a *commands) answer(ctx context.Context, agent string) error {
 	if os.Getenv(hooksVariable) == "off" {
 		_, err := io.Copy(io.Discard, a.In)
@@ -110,16 +111,16 @@ func (a *commands) answer(ctx context.Context, agent string) error {
 		return errors.Join(a.print(ctx, out), err)
 	}
 	if e.Matters() {
-		err = a.answerAlone(ctx, r, e)
+		err = a.answerLocally(ctx, r, e)
 	}
-	if e.Settles() && os.Getenv(hooksVariable) != "check" { // nobody else would harvest
+	if e.Settles() && os.Getenv(hooksVariable) != "check" { // no other process would harvest
 		err = errors.Join(err, a.settleLater())
 	}
 	return err
 }
 
-// answerAlone answers an event while no ken serve does.
-func (a *commands) answerAlone(ctx context.Context, r *config.Resolved, e *hook.Event) error {
+// answerLocally answers an event when no ken serve is running.
+func (a *commands) answerLocally(ctx context.Context, r *config.Resolved, e *hook.Event) error {
 	l, err := middleware.Open(ctx, middleware.Options{Root: r.Root, Config: &r.Config, Strict: true, Brief: true, Log: a.Logger()})
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (a *commands) answerAlone(ctx context.Context, r *config.Resolved, e *hook.
 	return errors.Join(err, a.print(ctx, out), l.Close())
 }
 
-// print writes what a hook answers, unless the agent does not wait for it any more.
+// print writes the hook's answer, unless the deadline has passed.
 func (a *commands) print(ctx context.Context, out []byte) error {
 	if len(out) == 0 || ctx.Err() != nil {
 		return nil
@@ -137,11 +138,11 @@ func (a *commands) print(ctx context.Context, out []byte) error {
 	return err
 }
 
-// projectFolders are the variables in which agents name the project. The folder in an event
-// changes with each cd.
+// projectFolders lists the environment variables in which agents give the project's folder.
+// The folder in an event changes with each cd.
 var projectFolders = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "CURSOR_PROJECT_DIR"}
 
-// enter goes to the event's project, unless --dir names one.
+// enter changes to the event's project, unless --dir is set.
 func (a *commands) enter(e *hook.Event) {
 	if a.Dir != "." && a.Dir != "" {
 		return
@@ -158,8 +159,8 @@ func (a *commands) enter(e *hook.Event) {
 	}
 }
 
-// hookSettings returns the configuration for hooks. No file of the project is read, and in a
-// folder that is no project none is made.
+// hookSettings returns the configuration for hooks. Hooks read none of the project's files,
+// and create none in a folder that is no project.
 func (a *commands) hookSettings() (*config.Resolved, error) {
 	r, err := a.Resolve()
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *commands) hookSettings() (*config.Resolved, error) {
 	return r, nil
 }
 
-// settleLater starts a process that harvests, and does not wait for it.
+// settleLater starts a harvest in a separate process and does not wait for it.
 func (a *commands) settleLater() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -187,10 +188,10 @@ func (a *commands) settleLater() error {
 	if a.Owner != "" {
 		args = append(args, "--owner", a.Owner)
 	}
-	return startAlone(self, args)
+	return startDetached(self, args)
 }
 
-// settle harvests the sessions that are over.
+// settle harvests the sessions that have ended.
 func (a *commands) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleDeadline)
 	defer cancel()

@@ -13,27 +13,28 @@ import (
 	"github.com/kenlayer/ken/internal/configfile"
 )
 
-// change is the old and the new text of one file. A nil text means that there is no file.
+// change is the old and the new text of one file. A nil text means that the file does
+// not exist.
 type change struct {
-	path  string
-	was   []byte // now
-	base  []byte // without Ken
-	will  []byte
-	undo  []configfile.Undo
-	whole bool
-	used  bool // Ken has a part in it afterwards
+	path    string
+	oldText []byte // the current text
+	base    []byte // the text without Ken's settings
+	newText []byte
+	undo    []configfile.Undo
+	whole   bool
+	used    bool // Ken has settings in the file after the change
 
-	folders []string // made for the file, the innermost first
+	folders []string // created for the file, innermost first
 }
 
-// plan lists the changes that connecting or disconnecting makes.
+// plan lists the changes of a connect or disconnect.
 type plan struct {
 	agent   string
-	record  *record // of before; nil for none
+	record  *record // the existing record; nil without one
 	changes []*change
 }
 
-// newPlan begins a plan by removing the recorded settings of an agent from its files.
+// newPlan starts a plan by removing the recorded settings of an agent from its files.
 func newPlan(agent string) (*plan, error) {
 	r, err := readRecord(agent)
 	if err != nil {
@@ -46,19 +47,19 @@ func newPlan(agent string) (*plan, error) {
 	for i := range r.Files {
 		f := &r.Files[i]
 		c := &change{path: f.Path, folders: f.Folders, whole: f.Whole}
-		if c.was, err = readFile(f.Path); err != nil {
+		if c.oldText, err = readFile(f.Path); err != nil {
 			return nil, err
 		}
-		if c.base, err = r.without(f, c.was); err != nil {
+		if c.base, err = r.without(f, c.oldText); err != nil {
 			return nil, err
 		}
-		c.will = c.base
+		c.newText = c.base
 		p.changes = append(p.changes, c)
 	}
 	return p, nil
 }
 
-// connect adds what a way needs.
+// connect adds the settings of a way.
 func (p *plan) connect(targets []target) error {
 	for i := range targets {
 		t := &targets[i]
@@ -71,7 +72,7 @@ func (p *plan) connect(targets []target) error {
 			if err != nil {
 				return err
 			}
-			p.changes = append(p.changes, &change{path: t.path, was: text, base: text})
+			p.changes = append(p.changes, &change{path: t.path, oldText: text, base: text})
 			n = len(p.changes) - 1
 		}
 		if err := p.changes[n].add(t); err != nil {
@@ -87,24 +88,24 @@ func (c *change) add(t *target) (err error) {
 		if c.base != nil && !bytes.HasPrefix(c.base, []byte(ownFile)) {
 			return &ken.Error{Code: ken.CodeExists, Field: c.path, Msg: "is there already, and not written by ken", Try: "Move it away, and try again."}
 		}
-		c.whole, c.base, c.will = true, nil, []byte(t.whole)
+		c.whole, c.base, c.newText = true, nil, []byte(t.whole)
 		return nil
 	}
 	from := c.base
 	if len(bytes.TrimSpace(from)) == 0 {
 		from = []byte(t.empty)
 	}
-	if c.will, c.undo, err = configfile.Set(c.path, from, t.settings); err != nil {
+	if c.newText, c.undo, err = configfile.Set(c.path, from, t.settings); err != nil {
 		return err
 	}
-	if len(c.undo) == 0 { // everything was there
-		c.will = c.base
+	if len(c.undo) == 0 { // all settings exist already
+		c.newText = c.base
 	}
 	return nil
 }
 
-// disconnect takes a way out of files that nothing is recorded of, such as those that
-// somebody has copied from another machine.
+// disconnect removes a way's settings from files without a record, for example files
+// copied from another machine.
 func (p *plan) disconnect(targets []target) error {
 	for i := range targets {
 		t := &targets[i]
@@ -115,16 +116,16 @@ func (p *plan) disconnect(targets []target) error {
 		if err != nil {
 			return err
 		}
-		c := &change{path: t.path, was: text, will: text}
+		c := &change{path: t.path, oldText: text, newText: text}
 		switch {
 		case text == nil:
 			continue
 		case t.whole != "":
 			if bytes.HasPrefix(text, []byte(ownFile)) {
-				c.will = nil
+				c.newText = nil
 			}
 		default:
-			if c.will, err = configfile.Unset(t.path, text, undoOf(t.settings)); err != nil {
+			if c.newText, err = configfile.Unset(t.path, text, undoOf(t.settings)); err != nil {
 				return err
 			}
 		}
@@ -133,7 +134,7 @@ func (p *plan) disconnect(targets []target) error {
 	return nil
 }
 
-// undoOf returns how settings are taken back of which nobody knows how they came.
+// undoOf returns an Undo for settings without a record.
 func undoOf(settings []configfile.Setting) (out []configfile.Undo) {
 	for _, s := range settings {
 		out = append(out, configfile.Undo{Path: s.Path, Value: s.Value, Item: s.Item, Mark: s.Mark, Made: len(s.Path)})
@@ -141,17 +142,17 @@ func undoOf(settings []configfile.Setting) (out []configfile.Undo) {
 	return out
 }
 
-// changed returns the changes that change something.
+// changed returns the changes with different old and new texts.
 func (p *plan) changed() (out []*change) {
 	for _, c := range p.changes {
-		if !bytes.Equal(c.was, c.will) || (c.was == nil) != (c.will == nil) {
+		if !bytes.Equal(c.oldText, c.newText) || (c.oldText == nil) != (c.newText == nil) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// apply keeps the backups and writes the files. by is the way; "" disconnects.
+// apply stores the backups and writes the files. by is the way; "" disconnects.
 func (p *plan) apply(by string, now time.Time) error {
 	if by != "" {
 		if err := p.keep(by, now); err != nil {
@@ -169,7 +170,7 @@ func (p *plan) apply(by string, now time.Time) error {
 	return nil
 }
 
-// keep writes the record, before anything is changed.
+// keep writes the record and the backups. It runs before any file is changed.
 func (p *plan) keep(by string, now time.Time) error {
 	r := record{Agent: p.agent, By: by, At: now.UTC()}
 	var before [][]byte
@@ -183,36 +184,36 @@ func (p *plan) keep(by string, now time.Time) error {
 			}
 			c.folders = append(c.folders, dir)
 		}
-		r.Files = append(r.Files, recordedFile{Path: c.path, Folders: c.folders, After: sum(c.will), Whole: c.whole, Undo: c.undo})
+		r.Files = append(r.Files, recordedFile{Path: c.path, Folders: c.folders, After: sum(c.newText), Whole: c.whole, Undo: c.undo})
 		before = append(before, c.base)
 	}
 	return r.write(before)
 }
 
-// write makes the change, unless the file has become another one meanwhile.
+// write writes the new text, unless the file has changed since it was read.
 func (c *change) write() error {
 	now, err := readFile(c.path)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(now, c.was) {
-		return &ken.Error{Code: ken.CodeUnavailable, Field: c.path, Msg: "has changed since it was read; it was left alone", Try: "Do it again."}
+	if !bytes.Equal(now, c.oldText) {
+		return &ken.Error{Code: ken.CodeUnavailable, Field: c.path, Msg: "has changed since it was read; it was not changed", Try: "Run the command again."}
 	}
-	if c.will == nil {
+	if c.newText == nil {
 		err := os.Remove(c.path)
 		for _, dir := range c.folders {
-			_ = os.Remove(dir) // others may use it by now, so that it is not empty
+			_ = os.Remove(dir) // fails if it is not empty, because others use it by now
 		}
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", c.path, err)
 	}
-	return writeFile(c.path, c.will, 0o644)
+	return writeFile(c.path, c.newText, 0o644)
 }
 
-// has reports whether a way is in the agent's files.
-func has(targets []target) (bool, error) {
+// isConnected reports whether the settings of a way are in the agent's files.
+func isConnected(targets []target) (bool, error) {
 	var errs []error
 	for i := range targets {
 		t := &targets[i]

@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// record is what ken connect has done to an agent, so that ken disconnect can undo it. It lies
-// in the user's own data folder, beside the backups.
+// record stores what ken connect has done to an agent, so that ken disconnect can undo it. It
+// is stored in the user's data folder, beside the backups.
 type record struct {
 	Agent string         `json:"agent"`
 	By    string         `json:"by"`
@@ -29,18 +29,18 @@ type record struct {
 // recordedFile is one file that was changed.
 type recordedFile struct {
 	Path   string            `json:"path"`
-	Backup string            `json:"backup,omitempty"` // the copy from before, below the record's folder; "" if there was no file
-	After  string            `json:"after"`            // SHA-256 of what was written
-	Whole  bool              `json:"whole,omitempty"`  // the file is Ken's own
+	Backup string            `json:"backup,omitempty"` // name of the copy made before, in the record's folder; "" if the file did not exist
+	After  string            `json:"after"`            // SHA-256 of the written text
+	Whole  bool              `json:"whole,omitempty"`  // the file belongs to Ken
 	Undo   []configfile.Undo `json:"undo,omitempty"`
 
-	// Folders were made for the file, the innermost first.
+	// Folders lists the folders created for the file, innermost first.
 	Folders []string `json:"folders,omitempty"`
 }
 
 const recordName = "connected.json"
 
-// recordFolder is where the record of an agent and its backups lie.
+// recordFolder returns the folder of an agent's record and backups.
 func recordFolder(agent string) (string, error) {
 	dir := trust.DataFolder()
 	if dir == "" {
@@ -49,7 +49,7 @@ func recordFolder(agent string) (string, error) {
 	return filepath.Join(dir, "connect", agent), nil
 }
 
-// readRecord returns the record of an agent; nil if it is not connected.
+// readRecord returns the record of an agent, or nil if it is not connected.
 func readRecord(agent string) (*record, error) {
 	dir, err := recordFolder(agent)
 	if err != nil {
@@ -70,8 +70,8 @@ func readRecord(agent string) (*record, error) {
 	return &r, nil
 }
 
-// write keeps the record, and the text of each file before it was changed. Those of an earlier
-// record stay until this one is written.
+// write stores the record and the previous text of each file. The files of an earlier record
+// stay until the new one is written.
 func (r *record) write(texts [][]byte) error {
 	dir, err := recordFolder(r.Agent)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *record) write(texts [][]byte) error {
 	}
 	for _, e := range before {
 		if e.Name() != recordName {
-			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // what no record names does no harm
+			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // a leftover file is harmless: no record names it
 		}
 	}
 	return nil
@@ -125,8 +125,8 @@ func (r *record) remove() error {
 	return os.RemoveAll(dir)
 }
 
-// without returns what a file is without Ken's part of it; nil for no file. Unless somebody
-// has changed it since, that is the file as it was before, to the byte.
+// without returns a file's text without Ken's settings; nil means no file. Unless the file was
+// changed since, that is exactly the text before ken connect.
 func (r *record) without(f *recordedFile, text []byte) ([]byte, error) {
 	if text == nil {
 		return nil, nil
@@ -154,7 +154,7 @@ func sum(text []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// readFile returns a file's text; nil if there is none.
+// readFile returns a file's text, or nil if the file does not exist.
 func readFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,11 +169,12 @@ func readFile(path string) ([]byte, error) {
 	return b, nil
 }
 
-// checkLink reports a link that leads nowhere: a file would take its place.
+// checkLink returns an error for a link whose target does not exist, because writing would
+// replace the link.
 func checkLink(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
-		return nil //nolint:nilerr // it is no link
+		return nil //nolint:nilerr // not a link
 	}
 	if _, err := os.Stat(path); err != nil {
 		return &ken.Error{Code: ken.CodeRefused, Field: path, Msg: "is a link to " + to + ", which is not there", Err: err, Try: "Make that file, or remove the link."}
@@ -181,7 +182,7 @@ func checkLink(path string) error {
 	return nil
 }
 
-// writeFile writes a file at once: who reads it sees the old text or the new one. A link stays
+// writeFile replaces a file atomically: readers see the old text or the new one. A link stays
 // a link, and a file keeps its permissions.
 func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
 	if err := checkLink(path); err != nil {

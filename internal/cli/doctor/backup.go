@@ -31,32 +31,33 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// A backup is a tar archive, compressed with gzip: first a manifest, then for each owner a
-// folder with the store's file and the vectors, then other files of the state, such as the
-// gateway's keys. What is made of these again is left out: the keyword index.
+// A backup is a tar archive, compressed with gzip: first a manifest, then for each owner a folder
+// with the store's file and the vectors, then other files of the state, such as the gateway's
+// keys. The keyword index is left out, because it is built from the store.
 
 const (
 	manifestName = "ken-backup.json"
 	ownersPrefix = "owners/"
 	filesPrefix  = "files/"
-	// backupFormat is the number of the layout of the archive.
+	// backupFormat is the version of the archive's layout.
 	backupFormat = 1
-	// maxManifest bounds a manifest, in bytes, and maxStateFile another file of the state.
+	// maxManifest and maxStateFile limit the size of the manifest and of another file of the
+	// state, in bytes.
 	maxManifest  = 16 << 20
 	maxStateFile = 64 << 20
 )
 
-// manifest says what an archive holds.
+// manifest lists the content of an archive.
 type manifest struct {
 	Format int       `json:"format"`
-	Ken    string    `json:"ken"` // version of the program
+	Ken    string    `json:"ken"` // version of the program that wrote it
 	Layout int       `json:"layout"`
 	Made   time.Time `json:"made"`
 	Owners []string  `json:"owners"`
 }
 
-// elsewhere is an owner who is not in an archive, and why.
-type elsewhere struct {
+// missingOwner is an owner that the archive lacks, with the reason.
+type missingOwner struct {
 	Owner string `json:"owner"`
 	Error string `json:"error"`
 	Try   string `json:"try"`
@@ -65,18 +66,18 @@ type elsewhere struct {
 func (a *commands) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy what is kept of all owners into an archive",
-		Long: "Copy the stores of all owners into one archive, each as it is at one moment, while they are in use: claims, their history, sessions, receipts, " +
-			"jobs and vectors. With store.url, the copy comes from the engine, and no node is asked. The gateway's keys come along as hashes. " +
-			"Owners who have left by ken migrate are left out, and it says where they are. " +
-			"The archive holds everything that was said: keep it where only you can read it. What is forgotten later stays in it.",
+		Short: "Back up the stores of all owners into an archive",
+		Long: "Write a consistent copy of each owner's store into one archive, while they are in use: claims, their history, sessions, receipts, " +
+			"jobs and vectors. With store.url, the data comes from the engine, without the nodes. The gateway's keys are included as hashes. " +
+			"Owners that ken migrate has moved are left out; the command prints where they are. " +
+			"The archive contains all messages and claims: keep it where only you can read it. Claims that are forgotten later stay in it.",
 		Example: "  ken backup /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Progress()
 			defer p.Done()
 			l, err := a.Layer(cmd.Context(), p)
-			if away := (*bolt.AwayError)(nil); errors.As(err, &away) { // the configured owner; others may be here
+			if away := (*bolt.AwayError)(nil); errors.As(err, &away) { // the configured owner is on another machine; other owners may be here
 				l, err = a.Layer(cmd.Context(), p, func(o *middleware.Options) { o.Strict, o.Log = false, slog.New(slog.DiscardHandler) })
 			}
 			if err != nil {
@@ -99,24 +100,24 @@ func (a *commands) backupCommand() *cobra.Command {
 	}
 }
 
-// backup writes the archive beside its name and then puts it there, so that a run that is
-// cut short leaves the one before.
-func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progress, file string) (m manifest, left []elsewhere, size int64, err error) {
+// backup writes the archive to a temporary file and renames it, so that an interrupted run keeps
+// the previous archive.
+func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progress, file string) (m manifest, left []missingOwner, size int64, err error) {
 	m = manifest{Format: backupFormat, Ken: cli.Version(), Layout: bolt.Layout, Made: time.Now().UTC().Truncate(time.Second)}
-	left = []elsewhere{}
+	left = []missingOwner{}
 	if m.Owners, err = l.Operator().Owners(ctx); err != nil {
 		return m, nil, 0, err
 	}
 	slices.Sort(m.Owners)
-	for { // the manifest comes first, and who has left is known when all were looked at
-		var more []elsewhere
+	for { // repeat if owners turn out to be missing, because the manifest comes first
+		var more []missingOwner
 		size, more, err = writeArchive(ctx, l, p, m, file+".part")
 		if err != nil || len(more) == 0 {
 			break
 		}
 		left = append(left, more...)
 		m.Owners = slices.DeleteFunc(m.Owners, func(o string) bool {
-			return slices.ContainsFunc(more, func(e elsewhere) bool { return e.Owner == o })
+			return slices.ContainsFunc(more, func(e missingOwner) bool { return e.Owner == o })
 		})
 	}
 	if err == nil {
@@ -128,10 +129,10 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 	return m, left, size, err
 }
 
-// writeArchive writes an archive to a file that only this user can read. Where left is not empty,
-// it lacks these owners, and its manifest names them.
-func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m manifest, file string) (size int64, left []elsewhere, err error) {
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was cut short
+// writeArchive writes an archive to a file that only this user can read. If left is not empty,
+// the archive lacks these owners although its manifest names them.
+func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m manifest, file string) (size int64, left []missingOwner, err error) {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by an interrupted run
 		return 0, nil, err
 	}
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -155,7 +156,7 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 			if away := (*bolt.AwayError)(nil); errors.As(err, &away) {
 				var why *ken.Error
 				errors.As(away, &why)
-				left, err = append(left, elsewhere{owner, why.Msg, why.Try}), nil
+				left, err = append(left, missingOwner{owner, why.Msg, why.Try}), nil
 			}
 		}
 	}
@@ -189,7 +190,7 @@ func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, 
 	return addFolder(archive, ownersPrefix+bolt.FolderName(owner), copied, made)
 }
 
-// addFolder adds a folder's files, those below it as well.
+// addFolder adds the files of a folder and its subfolders.
 func addFolder(archive *tar.Writer, name, dir string, made time.Time) error {
 	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -228,13 +229,13 @@ func addBytes(archive *tar.Writer, name string, b []byte, made time.Time) error 
 	return err
 }
 
-// ofThisFolder are files of a state folder that are made for it, and for no other.
+// ofThisFolder lists files that are valid only in the state folder where they were created.
 var ofThisFolder = []string{".gitignore", "made-here.json"}
 
-// backupFiles adds the files that lie beside the owners' folders, and the gateway's keys.
+// backupFiles adds the files beside the owners' folders and the gateway's keys.
 func backupFiles(archive *tar.Writer, state string, made time.Time) error {
 	entries, err := os.ReadDir(state)
-	if errors.Is(err, fs.ErrNotExist) { // a node may have none
+	if errors.Is(err, fs.ErrNotExist) { // a node may have no state folder
 		return nil
 	}
 	for _, e := range entries {
@@ -255,9 +256,9 @@ func (a *commands) restoreCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Bring back what an archive of ken backup holds",
-		Long: "Bring back the stores of an archive that ken backup has made. An owner who has a store here already is refused: move the owner's folder away first. " +
-			"With store.url, the stores become the beginning of the engine's logs, where those owners must have none. No other process may use these owners meanwhile.",
+		Short: "Restore an archive of ken backup",
+		Long: "Restore the stores of an archive written by ken backup. An owner that has a store here already is rejected: move the owner's folder away first. " +
+			"With store.url, the stores become the start of the engine's logs; these owners must not have logs there yet. No other process may use these owners meanwhile.",
 		Example: "  ken restore /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -297,7 +298,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 			if a.JSON {
 				return a.PrintJSON(map[string]any{"owners": m.Owners, "made": m.Made, "state": state})
 			}
-			fmt.Fprintf(a.Out, "%d owners are back, as they were on %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
+			fmt.Fprintf(a.Out, "%d owners were restored, as of %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
 			return nil
 		},
 	}
@@ -305,7 +306,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-// notInEngine fails for an owner who has a log in the engine already.
+// notInEngine returns an error if an owner has a log in the engine already.
 func notInEngine(ctx context.Context, c config.Store, owners []string) error {
 	if c.URL == "" {
 		return nil
@@ -328,7 +329,7 @@ func notInEngine(ctx context.Context, c config.Store, owners []string) error {
 	return nil
 }
 
-// giveToEngine opens the owners once, which gives their stores to the engine.
+// giveToEngine opens each owner once, which moves its store to the engine.
 func (a *commands) giveToEngine(ctx context.Context, p *cli.Progress, owners []string) error {
 	l, err := a.Layer(ctx, p, func(o *middleware.Options) { o.Strict = true })
 	if err != nil {
@@ -346,8 +347,8 @@ func (a *commands) giveToEngine(ctx context.Context, p *cli.Progress, owners []s
 	return errors.Join(err, l.Close())
 }
 
-// unpack puts an archive's owners into a state folder, after agree has agreed. Every store is
-// put into place when it is whole, and nothing is put over another.
+// unpack extracts an archive's owners into a state folder, if agree returns nil for the manifest.
+// A store is moved into place when it is complete, and replaces nothing.
 func unpack(ctx context.Context, file, state string, agree func(manifest) error) (m manifest, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -355,7 +356,7 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 	}
 	defer f.Close()
 	broken := func(cause error) error {
-		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is no whole backup of ken", Err: cause, Try: "Take another backup. Nothing was put into place."}
+		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is not a complete backup of ken", Err: cause, Try: "Use another backup. Nothing was restored."}
 	}
 	zip, err := gzip.NewReader(f)
 	if err != nil {
@@ -370,7 +371,7 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 		return m, broken(err)
 	}
 	if m.Format != backupFormat || m.Layout > bolt.Layout {
-		return m, &ken.Error{Code: ken.CodeRefused, Field: "file", Msg: fmt.Sprintf("%s was made by version %s of ken, which this one does not read", file, m.Ken), Try: "Use that version, or a later one."}
+		return m, &ken.Error{Code: ken.CodeRefused, Field: "file", Msg: fmt.Sprintf("%s was made by version %s of ken, which this version can't read", file, m.Ken), Try: "Use that version, or a later one."}
 	}
 	for _, owner := range m.Owners {
 		if _, err := os.Lstat(filepath.Join(state, bolt.FolderName(owner))); !errors.Is(err, fs.ErrNotExist) {
@@ -410,7 +411,8 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 	return m, place(dir, state, m.Owners, broken)
 }
 
-// allowed reports whether an entry is one that a backup has: an archive may be anybody's.
+// allowed reports whether an archive entry is one that backup writes. The archive may come from
+// anybody.
 func allowed(h *tar.Header) bool {
 	return h.Typeflag == tar.TypeReg && filepath.IsLocal(h.Name) && path.Clean(h.Name) == h.Name && !strings.Contains(h.Name, `\`) &&
 		(strings.HasPrefix(h.Name, ownersPrefix) && strings.Count(h.Name, "/") >= 2 || strings.HasPrefix(h.Name, filesPrefix))
@@ -428,7 +430,7 @@ func extract(r io.Reader, file string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// place puts what was extracted where it belongs.
+// place moves the extracted files to their places.
 func place(dir, state string, owners []string, broken func(error) error) error {
 	for _, owner := range owners {
 		folder := filepath.Join(dir, ownersPrefix, bolt.FolderName(owner))

@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// checkFlags are the flags of ken check.
+// checkFlags holds the flags of ken check.
 type checkFlags struct{ all, repair, yes, forgotten bool }
 
 func (a *commands) checkCommand() *cobra.Command {
@@ -30,10 +30,10 @@ func (a *commands) checkCommand() *cobra.Command {
 		Short: "Find damage in the store, and repair it",
 		Long: "Check the store's pages, the log's hash chain, the checksum of every value, and every claim against the log. " +
 			"Exit with 1 when anything is wrong.\n\n" +
-			"--repair folds the claims from the log into a new file and puts it in the old one's place. Of a damaged event, the claim is taken from its row. " +
+			"--repair rebuilds the claims from the log in a new file and replaces the old one. If an event is damaged, it takes the claim from its row. " +
 			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.\n\n" +
-			"--forgotten looks for what was forgotten instead: among the claims, and in every byte that Ken keeps, free pages included, by fingerprints " +
-			"of five words in a row. It finds what somebody said again since, too.",
+			"--forgotten searches for forgotten texts instead: in the claims, and in every byte that Ken stores, including free pages, by fingerprints " +
+			"of five words in a row. It also finds texts that were written again since.",
 		Example: "  ken check\n  ken check --repair\n  ken check --forgotten",
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,19 +49,21 @@ func (a *commands) checkCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "check the stores of all owners")
-	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "look for what was forgotten in every byte of the files instead")
-	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what is damaged from the log, then check")
+	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "search every byte of the files for forgotten texts instead")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "repair the damage from the log, then check")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --repair: do not ask")
 	return cmd
 }
 
-// checkView is what a check found, or why the store can't be opened.
+// checkView is the result of a check, or the reason why the store can't be
+// opened.
 type checkView struct {
 	store.CheckReport
 	Error string `json:"error,omitempty"`
 }
 
-// checkStores checks the stores, prints what it finds, and fails when that is anything.
+// checkStores checks the stores and prints the problems. It returns an error if
+// there are any.
 func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
@@ -136,7 +138,7 @@ func (a *commands) printChecks(views []checkView) error {
 	return nil
 }
 
-// repairStores mends the stores.
+// repairStores repairs the stores.
 func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	r, err := a.Resolve()
 	if err != nil {
@@ -152,7 +154,7 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	}
 	if !f.yes {
 		for _, owner := range owners {
-			fmt.Fprintf(a.Err, "To be folded from its log again: %s\n", filepath.Join(state, bolt.FolderName(owner)))
+			fmt.Fprintf(a.Err, "To be rebuilt from its log: %s\n", filepath.Join(state, bolt.FolderName(owner)))
 		}
 		if err := a.Confirm("Repair?", "Nothing was changed."); err != nil {
 			return err
@@ -181,13 +183,14 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	return nil
 }
 
-// forgottenCheck is what a check for forgotten claims found of one owner.
+// forgottenCheck is the result of a search for forgotten claims of one owner.
 type forgottenCheck struct {
 	Owner  string          `json:"owner"`
 	Checks []inspect.Check `json:"checks"`
 }
 
-// checkForgotten searches the project for forgotten texts and fails if it finds one.
+// checkForgotten searches the project for forgotten texts, and returns an error
+// if it finds one.
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
@@ -210,8 +213,8 @@ func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 			state := "clean"
 			if !c.Clean {
 				state = "FOUND"
-				failed = cmp.Or(failed, error(&ken.Error{Code: ken.CodeInternal, Msg: "something that was forgotten is still there, or there again",
-					Try: "Look at what is named: forget it again, or edit your own file."}))
+				failed = cmp.Or(failed, error(&ken.Error{Code: ken.CodeInternal, Msg: "a forgotten text is still stored, or stored again",
+					Try: "Look at the places above: forget the claim again, or edit your own file."}))
 			}
 			rows = append(rows, []string{state, owner, c.Name, cmp.Or(c.Detail, c.Where)})
 		}
@@ -235,7 +238,7 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 		Example: `  ken verify-log
   ken verify-log --all`,
 		Long: "Compute the log's hash chain again, from the first event to the last, and print the hash of the last one. " +
-			"Note that hash elsewhere to prove later that nothing was cut off. ken check does this and more.",
+			"Store that hash elsewhere to prove later that no events were removed from the end. ken check does this and more.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
@@ -254,14 +257,13 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 	return cmd
 }
 
-// logView is a report with what is wrong, if something is.
+// logView is a log's report with its error, if there is one.
 type logView struct {
 	store.LogReport
 	Error string `json:"error,omitempty"`
 }
 
-// verifyLogs checks every owner's log, and fails with the first fault after it
-// has looked at all of them.
+// verifyLogs checks the logs of all owners, then returns the first error.
 func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners []string) error {
 	var failed error
 	views := make([]logView, 0, len(owners))
@@ -299,8 +301,8 @@ func verifyLog(ctx context.Context, l *middleware.Layer, v *logView) error {
 	return err
 }
 
-// ownersIn lists the owners whose stores lie in a state folder; see
-// bolt.FolderName for how the folders are called.
+// ownersIn lists the owners that have a store in a state folder.
+// bolt.FolderName defines the folder names.
 func ownersIn(state string) ([]string, error) {
 	entries, err := os.ReadDir(state)
 	if err != nil {
@@ -310,7 +312,7 @@ func ownersIn(state string) ([]string, error) {
 	for _, e := range entries {
 		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
 			if files, err := os.ReadDir(filepath.Join(state, e.Name())); err == nil && e.Name() == "events" && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".db" }) {
-				continue // the event log, which lies here by default
+				continue // the event log's default folder
 			}
 			owners = append(owners, owner)
 		}

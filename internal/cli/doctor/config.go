@@ -28,8 +28,8 @@ func (a *commands) configCommand() *cobra.Command {
 		Example: `  ken config
   ken config budget.chars
   ken config --json`,
-		Long: "Print the configuration in force as YAML, every key with what it means. With a dotted key such as knowledge.top_k, " +
-			"print its value. --json also says which file each value is from, and what of the project's file does not count before ken trust. A file that can't be used is reported with its line and the nearest valid key.",
+		Long: "Print the configuration in force as YAML, with a description of each key. With a dotted key such as knowledge.top_k, " +
+			"print its value. --json also shows the file of each value, and the project's settings that are ignored until ken trust. An invalid file is reported with its line and the nearest valid key.",
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -82,7 +82,7 @@ func (a *commands) printConfig(r *config.Resolved) error {
 	return a.PrintJSON(map[string]any{"path": r.File, "user": r.User, "values": values, "from": from, "withheld": withheld(r), "foreign_state": r.Foreign})
 }
 
-// withheld is what does not count, never null in JSON.
+// withheld returns the ignored settings; never nil, so that JSON has a list.
 func withheld(r *config.Resolved) []config.Withheld {
 	return append([]config.Withheld{}, r.Withheld...)
 }
@@ -91,11 +91,11 @@ func (a *commands) indexCommand() *cobra.Command {
 	var rebuild bool
 	cmd := &cobra.Command{
 		Use:   "index",
-		Short: "Bring the repository's content up to date, and embed what has no vector",
+		Short: "Update the index of the repository, and compute missing vectors",
 		Example: `  ken index
   ken index --rebuild`,
-		Long: "Read what changed in the project's files and git history since the last time, and embed what has no vector. " +
-			"ken ask and ken chat do this by themselves.",
+		Long: "Read the changes of the project's files and git history since the last run, and compute missing vectors. " +
+			"ken ask and ken chat do this automatically.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.ConfirmReading(); err != nil {
@@ -115,11 +115,11 @@ func (a *commands) indexCommand() *cobra.Command {
 			return errors.Join(err, l.Close())
 		},
 	}
-	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first fold the claims and the keyword index from the log again")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first rebuild the claims and the keyword index from the log")
 	return cmd
 }
 
-// indexed is what an index run did, and what there is now.
+// indexed is the result of ken index: what it did, and the totals.
 type indexed struct {
 	repository.Report
 	Records  int `json:"records"`
@@ -173,10 +173,10 @@ func (a *commands) initCommand() *cobra.Command {
 		Short: "Write configuration, lifecycle policy and the project's layers",
 		Example: `  ken init
   ken init -C ~/work/shop`,
-		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default, and .ken/knowledge/lifecycle.yaml, " +
-			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. Also write .ken/architecture.yaml, " +
-			"which has the project's layers as they are, for ken drift, and .ken/.kenignore, in which state can be marked for ken knowledge gc to delete. A file that is there already is " +
-			"left alone, the configuration also as ken.yaml or where KEN_CONFIG says.",
+		Long: "Write .ken/config.yaml into the project, with every key, its description and its default, and .ken/knowledge/lifecycle.yaml, " +
+			"which says how long data is kept. The files are optional: without one, the defaults apply. Also write .ken/architecture.yaml, " +
+			"which lists the project's current layers, for ken drift, and .ken/.kenignore, which marks state that ken knowledge gc may delete. Existing files are " +
+			"not changed; that includes a configuration named ken.yaml or given by KEN_CONFIG.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Project()
@@ -220,12 +220,12 @@ func (a *commands) initCommand() *cobra.Command {
 			}
 			for _, w := range []cli.WrittenFile{{Path: path, Created: created}, kept, layers, marks} {
 				if _, err := os.Lstat(w.Path); err != nil {
-					continue // a home folder gets no layers
+					continue // a home folder gets no layers file
 				}
 				if w.Created {
 					fmt.Fprintf(a.Out, "wrote %s\n", w.Path)
 				} else {
-					fmt.Fprintf(a.Out, "%s is there already; it was not changed\n", w.Path)
+					fmt.Fprintf(a.Out, "%s exists already; it was not changed\n", w.Path)
 				}
 			}
 			return nil
@@ -233,7 +233,7 @@ func (a *commands) initCommand() *cobra.Command {
 	}
 }
 
-// writePolicy writes lifecycle.yaml, unless there is one.
+// writePolicy writes lifecycle.yaml, unless it exists.
 func writePolicy(path string) (cli.WrittenFile, error) {
 	err := lifecycle.Write(path)
 	if errors.Is(err, ken.ErrExists) {

@@ -26,20 +26,20 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// finding is what one check of the doctor found.
+// finding is the result of one check of the doctor.
 type finding struct {
 	Check  string `json:"check"`
 	State  state  `json:"state"`
 	Detail string `json:"detail"`
 	Try    string `json:"try,omitempty"`
-	Data   any    `json:"data,omitempty"` // the figures behind Detail, for programs
+	Data   any    `json:"data,omitempty"` // the figures of Detail, for programs
 }
 
 type state string
 
 const (
 	stateOK   state = "ok"
-	stateWarn state = "warn" // something that Ken works without
+	stateWarn state = "warn" // Ken works with limitations
 	stateFail state = "fail"
 )
 
@@ -58,12 +58,12 @@ func failed(check string, err error) finding {
 func (a *commands) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check configuration, store, embedder and model, and say what to do",
+		Short: "Check configuration, store, embedder and model, and suggest fixes",
 		Example: `  ken doctor
   ken doctor --json`,
-		Long: "Look at everything that Ken depends on here and now: each check is ok, a warning (Ken works without it) or a " +
-			"failure, with what to try. Where there are records enough, questions made of them show how search fares: by their words " +
-			"alone, by the embedder's likeness alone, and by both; see retrieval.calibrate. Knowledge and configuration stay as they are, and where there is no store, none is made. " +
+		Long: "Check everything that Ken depends on: each check is ok, a warning (Ken works without it) or a " +
+			"failure, with a suggestion. If there are enough records, questions generated from them measure search: by keywords " +
+			"alone, by the embedder alone, and by both; see retrieval.calibrate. It changes neither knowledge nor configuration, and creates no store. " +
 			"The exit status is 1 if a check fails.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,7 +93,7 @@ func (a *commands) printFindings(found []finding) error {
 	for _, f := range found {
 		width = max(width, len(f.Check))
 	}
-	const before = 4 + 2 + 2 // the state and the gaps
+	const before = 4 + 2 + 2 // width of the state and the gaps
 	fit := func(s string) string {
 		s = cli.Cell(s)
 		if cli.IsTerminal(a.Out) {
@@ -110,10 +110,10 @@ func (a *commands) printFindings(found []finding) error {
 	return nil
 }
 
-// checkTimeout bounds each question to a service.
+// checkTimeout is the longest wait for an answer of a service.
 const checkTimeout = 5 * time.Second
 
-// examine runs every check that the ones before it leave a ground for.
+// examine runs the checks. It skips a check whose precondition failed.
 func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 	root, err := a.Project()
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 	if err != nil {
 		return append(out, failed("configuration", err))
 	}
-	a.Noticed = true // it is one of the findings
+	a.Noticed = true // a finding reports it
 	cfg := r.Config
 	out = append(out, passed("configuration", "%s", cmp.Or(r.File, r.User, "defaults: there is no file")), examineTrust(r))
 	out = append(out, examineKnowledge(root)...)
@@ -151,8 +151,8 @@ func examineGit() finding {
 	return passed("git", "%s", path)
 }
 
-// examineStore looks at the owner's store as every command opens it, which may
-// bring its keyword index up to date.
+// examineStore checks the owner's store. It opens the store as every command does,
+// which may update the keyword index.
 func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []finding {
 	const check = "store"
 	cfg := l.Config()
@@ -190,11 +190,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	return append(out, examineSessions(ctx, l, owner)...)
 }
 
-// examineModel asks the endpoint which models it serves.
+// examineModel asks the endpoint for its list of models.
 func examineModel(ctx context.Context, c config.Upstream) finding {
 	const check = "model"
 	if c.BaseURL == "" {
-		return warned(check, "none: ken ask prints the block, ken chat has nobody to talk to",
+		return warned(check, "none: ken ask prints the block, and ken chat does not work",
 			"Set upstream.base_url and upstream.model in "+cli.UserConfigName()+".")
 	}
 	c.Timeout = min(c.Timeout, checkTimeout)
@@ -213,13 +213,13 @@ func examineModel(ctx context.Context, c config.Upstream) finding {
 	return passed(check, "%s serves %s", c.BaseURL, c.ChatModel())
 }
 
-// serves knows that some gateways list a model with the tag that a request may
-// leave out.
+// serves reports whether a list has a model. Some gateways list a model with a tag
+// that requests may omit.
 func serves(list openai.ModelsList, model string) bool {
 	return slices.ContainsFunc(list.Models, func(m openai.Model) bool { return m.ID == model || m.ID == model+":latest" })
 }
 
-// tryServed says what a key that names a model could be.
+// tryServed returns a hint that lists the models to which a key may be set.
 func tryServed(key string, list openai.ModelsList) string {
 	if len(list.Models) == 0 {
 		return "Install a model: the endpoint serves none."
@@ -231,7 +231,7 @@ func tryServed(key string, list openai.ModelsList) string {
 	return "Set " + key + " to one that is served, such as " + strings.Join(ids, ", ") + "."
 }
 
-// embedderKind says where vectors come from, as the doctor names it.
+// embedderKind says where vectors come from.
 type embedderKind string
 
 const (
@@ -241,17 +241,17 @@ const (
 	kindGateway embedderKind = "gateway"
 )
 
-// embedderFacts is the embedder in JSON.
+// embedderFacts describes the embedder in JSON.
 type embedderFacts struct {
 	Kind  embedderKind  `json:"kind"`
 	Model string        `json:"model"`
 	Dim   int           `json:"dim"`
-	At    string        `json:"at,omitempty"`      // the file, folder or address
-	Adapt *adapt.Report `json:"adapted,omitempty"` // what adapting it found
+	At    string        `json:"at,omitempty"`      // file, folder or address
+	Adapt *adapt.Report `json:"adapted,omitempty"` // result of the adaptation
 }
 
-// examineEmbedder opens the layer without its store, and asks the embedder for
-// a vector. An embedder that can't be opened does not keep the layer from being.
+// examineEmbedder opens the layer without its store and asks the embedder for a
+// vector. The layer is returned even if the embedder can't be opened.
 func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg config.Config) (*middleware.Layer, []finding) {
 	const check = "embedder"
 	cfg.Middleware.Knowledge, cfg.Middleware.Events = false, false
@@ -268,7 +268,7 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 	took := time.Since(start).Round(10 * time.Microsecond)
 	switch {
 	case errors.Is(err, embed.ErrOff):
-		return l, append(out, warned(check, "none: search is by words alone", ken.Hint(err)))
+		return l, append(out, warned(check, "none: only keyword search", ken.Hint(err)))
 	case err != nil:
 		return l, append(out, failed(check, err))
 	case len(vecs) != 1 || vecs[0] == nil:
@@ -293,11 +293,11 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 	return l, append(out, f)
 }
 
-// differentTexts are texts of which no two mean the same, enough for embed.CheckDistinct.
+// differentTexts are texts with different meanings, enough for embed.CheckDistinct.
 var differentTexts = []string{"an invoice is overdue", "the harbour lies in fog", "compile the parser again", "violins and a rehearsal", "two eggs and some flour",
 	"a comet behind the telescope", "the tunnel under the river", "passwords expire in spring", "the horse wears no saddle", "snow on the railway"}
 
-// embedderOf says which embedder a layer uses.
+// embedderOf describes the embedder of a layer.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
 	cfg := l.Config()
 	f := &embedderFacts{Model: l.Operator().Embedder().Model(), Dim: dim}
@@ -329,7 +329,7 @@ func (f *embedderFacts) describe() string {
 	return fmt.Sprintf("the built-in table (%s)", f.Model)
 }
 
-// examineSettings tells of a model that is configured and not asked.
+// examineSettings reports a model that is configured but not used.
 func examineSettings(cfg *config.Config) []finding {
 	k := &cfg.Knowledge
 	used := cfg.EmbedProvider()
@@ -349,8 +349,8 @@ func examineSettings(cfg *config.Config) []finding {
 	return []finding{warned("embed_model", fmt.Sprintf("knowledge.embed_model %s is not used: %s", k.EmbedModel, why), try)}
 }
 
-// examinePlan looks whether what agents require is there or produced by somebody. What
-// is wrong between the agents themselves is a fault of the configuration already.
+// examinePlan checks that each requirement of an agent exists or is produced by an
+// agent. Faults between the agents are configuration errors, reported before.
 func (a *commands) examinePlan(ctx context.Context, cfg *config.Config) []finding {
 	const check = "plan"
 	p, err := a.Plan(ctx, cfg)

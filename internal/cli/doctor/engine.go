@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/engines"
 )
 
-// examineEngine looks at the engine and at the nodes that share it.
+// examineEngine checks the engine and the nodes that share it.
 func examineEngine(ctx context.Context, c config.Store) []finding {
 	const check = "engine"
 	if c.URL == "" {
@@ -28,7 +28,7 @@ func examineEngine(ctx context.Context, c config.Store) []finding {
 	return []finding{f, passed("nodes", "%s", describeNodes(facts))}
 }
 
-// describeNodes says which node serves how many owners.
+// describeNodes says how many owners each node serves.
 func describeNodes(f engines.Facts) string {
 	serves := map[string]int{}
 	for _, o := range f.Owners {

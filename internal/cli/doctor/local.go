@@ -14,40 +14,39 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// localServer is a program that serves models on this machine, where it listens unless told
-// otherwise.
+// localServer is a program that serves models on this machine, with its default address.
 type localServer struct{ name, url string }
 
-// localServers are looked for where no model is configured.
+// localServers are tried when no model is configured.
 var localServers = []localServer{
 	{"Ollama", "http://127.0.0.1:11434/v1"},
 	{"LM Studio", "http://127.0.0.1:1234/v1"},
 	{"llama.cpp", "http://127.0.0.1:8080/v1"},
 }
 
-// localTimeout bounds the question to each.
+// localTimeout is the longest wait for each local server.
 const localTimeout = 500 * time.Millisecond
 
-// programs are commands that a login is often there for already, as harvest.command wants them.
-var programs = [][]string{{"claude", "-p"}, {"codex", "exec", "--skip-git-repo-check", "-"}, {"llm"}}
+// knownCommands lists commands that often have a login already, in the form of harvest.command.
+var knownCommands = [][]string{{"claude", "-p"}, {"codex", "exec", "--skip-git-repo-check", "-"}, {"llm"}}
 
-// suggestModel says how to use a model here: a server that answers, else a program that is
-// installed, else where to read on.
+// suggestModel says how to use a model on this machine: a server that answers, else an
+// installed program, else the documentation.
 func suggestModel(ctx context.Context, servers []localServer) string {
 	for _, f := range findLocal(ctx, servers) {
 		if f.model != "" {
 			return f.name + " serves " + f.model + " here. Put this into " + cli.UserConfigName() + " to use it: upstream: {base_url: \"" + f.url + "\", model: \"" + f.model + "\", api_key_env: \"\"}"
 		}
 	}
-	for _, p := range programs {
+	for _, p := range knownCommands {
 		if _, err := exec.LookPath(p[0]); err == nil {
 			return p[0] + " is installed. Put this into " + cli.UserConfigName() + " to use your login: harvest: {command: [" + strings.Join(quoted(p), ", ") + "]}"
 		}
 	}
-	return "Set upstream.base_url and upstream.model, or harvest.command, in " + cli.UserConfigName() + "; or harvest.model to off, if rules are to do it."
+	return "Set upstream.base_url and upstream.model, or harvest.command, in " + cli.UserConfigName() + "; or set harvest.model to off to extract with rules."
 }
 
-// quoted writes words so that YAML reads each as text.
+// quoted quotes words so that YAML reads each as a string.
 func quoted(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -56,13 +55,13 @@ func quoted(words []string) []string {
 	return out
 }
 
-// foundServer is a local server that answered, with a model that can chat; "" where it has none.
+// foundServer is a local server that answered, with a chat model that it has, or "".
 type foundServer struct {
 	localServer
 	model string
 }
 
-// findLocal asks all servers at once which models they serve.
+// findLocal asks all servers for their models at the same time.
 func findLocal(ctx context.Context, servers []localServer) (out []foundServer) {
 	found := make([]*foundServer, len(servers))
 	var all sync.WaitGroup
@@ -70,7 +69,7 @@ func findLocal(ctx context.Context, servers []localServer) (out []foundServer) {
 		all.Go(func() {
 			o := openai.DefaultConfig("")
 			o.BaseURL = s.url
-			o.HTTPClient = &http.Client{Timeout: localTimeout, Transport: &http.Transport{DisableKeepAlives: true}, // no proxy: it is this machine
+			o.HTTPClient = &http.Client{Timeout: localTimeout, Transport: &http.Transport{DisableKeepAlives: true}, // no proxy: the server is local
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 			list, err := openai.NewClientWithConfig(o).ListModels(ctx)
 			if err == nil {
@@ -87,7 +86,7 @@ func findLocal(ctx context.Context, servers []localServer) (out []foundServer) {
 	return out
 }
 
-// chatModel is the first model of a list that is not made for embeddings.
+// chatModel returns the first model of a list that is not an embedding model.
 func chatModel(list openai.ModelsList) string {
 	for _, m := range list.Models {
 		if id := cli.Cell(m.ID); id != "" && len(id) < 200 && !strings.ContainsAny(id, "\"\\") && !strings.Contains(strings.ToLower(id), "embed") && !strings.Contains(strings.ToLower(id), "rerank") {
@@ -97,8 +96,8 @@ func chatModel(list openai.ModelsList) string {
 	return ""
 }
 
-// examineCommand says whether the program that extracts is there. It is not run: that may cost
-// something.
+// examineCommand checks that the program of harvest.command exists. It does not run it,
+// because that may cost money.
 func examineCommand(args []string) finding {
 	const check = "harvest"
 	path, err := exec.LookPath(args[0])

@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// movedOwner is the outcome for one owner under --json.
+// movedOwner is the result for one owner, in JSON.
 type movedOwner struct {
 	Owner  string  `json:"owner"`
 	State  string  `json:"state"` // waits, begun or done; "failed" with an error
@@ -37,10 +37,10 @@ func (a *commands) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate [--to URL|DIR]",
 		Short: "Move owners to another engine, or to a folder, while they are in use",
-		Long: "Move all owners, or the one of --owner, from where the configuration keeps them to an engine or a folder. An owner is copied while it is used, then left, " +
-			"and completed in the new place: a pause of some seconds at most. Nodes that have the new engine as store.next follow. Others refuse the owner from then on " +
-			"and say where it is: change store.url, or knowledge.db_path for a folder, and start Ken again. A move that was cut short is begun again by the same command, and nothing is lost or done twice. " +
-			"What the old place has is kept; delete it when you need it no more. A new engine is reached with the credentials and certificates of the configuration.",
+		Long: "Move all owners, or the one of --owner, from the configured engine or folder to another one. An owner is copied while it is in use, then stopped, " +
+			"and completed in the new place: a pause of some seconds at most. Nodes with the new engine as store.next follow automatically. Others then reject the owner " +
+			"with its new place: change store.url, or knowledge.db_path for a folder, and restart Ken. If a move is interrupted, run the same command again; nothing is lost or done twice. " +
+			"The data in the old place is kept; delete it when you no longer need it. A new engine is reached with the credentials and certificates of the configuration.",
 		Example: "  ken migrate --to nats://a:4222,b:4222,c:4222\n  ken migrate --to postgres://db/ken --owner ada --dry-run\n  ken migrate --to /var/lib/ken",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ func (a *commands) migrateCommand() *cobra.Command {
 					return err
 				}
 				if to = cfg.Store.Next; to == "" {
-					return &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "it is not said where the owners go", Try: "Give --to, or set store.next."}
+					return &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "the target is missing", Try: "Give --to, or set store.next."}
 				}
 			}
 			all, err := a.migrate(cmd.Context(), p, to, owner, dry, yes)
@@ -84,12 +84,12 @@ func (a *commands) migrateCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "the `URL` of an engine, as for store.url, or a folder, as for knowledge.db_path; default store.next")
-	f.BoolVar(&dry, "dry-run", false, "look at both places, say what would be done, and change nothing")
+	f.BoolVar(&dry, "dry-run", false, "check both places and print what would be done, without changes")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-// migrate moves one owner, or all and those that come meanwhile.
+// migrate moves one owner, or all owners, including those that are created meanwhile.
 func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner string, dry, yes bool) (all []movedOwner, err error) {
 	cfg, _, err := a.Configuration()
 	if err != nil {
@@ -122,7 +122,7 @@ func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner strin
 		owners = slices.DeleteFunc(owners, func(o string) bool { return known[o] })
 		if len(owners) == 0 {
 			if failed > 0 {
-				err = &ken.Error{Code: ken.CodeUnavailable, Field: "owner", Msg: fmt.Sprintf("%d of %d owners could not be moved", failed, len(all)), Try: "See above, then run it again: it goes on."}
+				err = &ken.Error{Code: ken.CodeUnavailable, Field: "owner", Msg: fmt.Sprintf("%d of %d owners could not be moved", failed, len(all)), Try: "Fix the errors above, then run the command again: it continues."}
 			}
 			return all, err
 		}
@@ -159,11 +159,12 @@ func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner strin
 	}
 }
 
-// holderWait is how long a holder that was killed is waited for: nobody waits for the command.
+// holderWait is how long migrate waits for the lease of a killed process. It may be long,
+// because no request waits for the command.
 const holderWait = 30 * time.Second
 
-// owners opens the owners without a layer, which would open one of them. A node of the engine
-// has a folder of its own: the configured one may be another process's.
+// owners opens the owners without a layer, because a layer would open one of them. Each node
+// of the engine needs a folder of its own: another process may use the configured one.
 func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (w *shared.Owners, done func() error, err error) {
 	o := shared.Options{Log: a.Logger(), Wait: holderWait}
 	if cfg.Store.URL == "" {
@@ -193,7 +194,7 @@ func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (
 	return w, func() error { return errors.Join(w.Close(), o.Node.Close(), remove()) }, nil
 }
 
-// places returns the place that --to names, and the name of the one that the configuration has.
+// places returns the place that --to names, and the name of the configured one.
 func places(ctx context.Context, cfg config.Config, root, to string) (place shared.Place, from string, err error) {
 	from = cfg.State(root)
 	if cfg.Store.URL != "" {

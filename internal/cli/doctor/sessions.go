@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// examineSearch says how search fares on questions made of the owner's records,
-// and measures it if that is due.
+// examineSearch reports how well search finds the owner's records, and measures
+// it if that is due.
 func examineSearch(ctx context.Context, l *middleware.Layer, owner string) finding {
 	const check = "search"
 	cfg := l.Config()
@@ -36,7 +36,7 @@ func examineSearch(ctx context.Context, l *middleware.Layer, owner string) findi
 		return passed(check, "not measured: no questions can be made of these records")
 	}
 	f := finding{Check: check, State: stateOK, Data: c, Detail: fmt.Sprintf(
-		"%d questions made of the records: recall@10 %.2f by words, %.2f by likeness, %.2f by both; MRR %.2f, %.2f, %.2f. %s",
+		"%d questions made of the records: recall@10 %.2f by keywords, %.2f by vectors, %.2f by both; MRR %.2f, %.2f, %.2f. %s",
 		c.Questions, c.Keyword.RecallAt10, c.Vector.RecallAt10, figures(c).RecallAt10, c.Keyword.MRR, c.Vector.MRR, figures(c).MRR, describeCalibration(c))}
 	if c.Factor < 1 {
 		f.State, f.Try = stateWarn, suggestEmbedder(&cfg)
@@ -44,8 +44,8 @@ func examineSearch(ctx context.Context, l *middleware.Layer, owner string) findi
 	return f
 }
 
-// figures is how words and likeness fare together where the likeness counts, for
-// comparison also where calibration leaves it out.
+// figures returns the figures of keyword and vector search combined, even if
+// calibration turns the vectors off.
 func figures(c *calibrate.Calibration) calibrate.Figures {
 	for _, t := range c.Tried {
 		if t.Factor == 1 && c.Harms() {
@@ -59,13 +59,13 @@ func figures(c *calibrate.Calibration) calibrate.Figures {
 func describeCalibration(c *calibrate.Calibration) string {
 	switch {
 	case c.Harms():
-		return "The embedder does not help here: turns search by words alone (factor 0)"
+		return "The embedder does not help here: turns use keyword search only (factor 0)"
 	case c.Factor < 1:
-		return fmt.Sprintf("The embedder is weak here: its likeness counts %g of the usual", c.Factor)
+		return fmt.Sprintf("The embedder is weak here: its similarity has the weight %g", c.Factor)
 	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
-		return fmt.Sprintf("Both together do %.0f %% better than words alone (factor %g)", 100*c.Gain.Mean/c.Keyword.MRR, c.Factor)
+		return fmt.Sprintf("Both together find %.0f %% more than keywords alone (factor %g)", 100*c.Gain.Mean/c.Keyword.MRR, c.Factor)
 	}
-	return fmt.Sprintf("Search by meaning counts in full (factor %g), although it adds nothing to these test questions", c.Factor)
+	return fmt.Sprintf("Vector search has its full weight (factor %g), although it does not improve these test questions", c.Factor)
 }
 
 // suggestEmbedder says how to get a better embedder.
@@ -79,7 +79,7 @@ func suggestEmbedder(cfg *config.Config) string {
 	return "Set knowledge.embed_model to another model, or knowledge.embed_provider to builtin."
 }
 
-// examineSessions looks at an owner's journal and at its jobs.
+// examineSessions checks an owner's journal and jobs.
 func examineSessions(ctx context.Context, l *middleware.Layer, owner string) []finding {
 	return []finding{examineJournal(ctx, l, owner), examineJobs(ctx, l, owner)}
 }
@@ -100,11 +100,11 @@ func examineJournal(ctx context.Context, l *middleware.Layer, owner string) find
 		len(all), count[session.Harvested], count[session.Ended], count[session.Open], count[session.Failed], messages)
 	switch on := l.Config().Middleware; {
 	case count[session.Failed] > 0:
-		return warned(check, detail, "Run ken sessions for the reason, and ken jobs retry ID when it is mended.")
+		return warned(check, detail, "Run ken sessions for the reason, and ken jobs retry ID when it is fixed.")
 	case !on.Journal:
 		return warned(check, detail+"; none is kept: middleware.journal is false", "Set middleware.journal to true for sessions to be learned from.")
-	case count[session.Open]+count[session.Ended] > 0 && on.Harvest: // this process holds the store, so nobody is at them
-		return warned(check, detail, "Run ken harvest; the next ken chat does it as well.")
+	case count[session.Open]+count[session.Ended] > 0 && on.Harvest: // this process holds the store, so no other process harvests
+		return warned(check, detail, "Run ken harvest; the next ken chat does it too.")
 	}
 	return passed(check, "%s", detail)
 }
@@ -129,12 +129,12 @@ func examineJobs(ctx context.Context, l *middleware.Layer, owner string) finding
 	return passed(check, "%s", detail)
 }
 
-// examineHarvest asks whether the model that extracts is served.
+// examineHarvest checks that the endpoint serves the model that extracts.
 func examineHarvest(ctx context.Context, c config.Config) finding {
 	const check = "harvest"
 	switch {
 	case !c.Middleware.Harvest || !c.Middleware.Journal || !c.Middleware.Knowledge:
-		return warned(check, "switched off: sessions teach nothing", "Set middleware.knowledge, journal and harvest to true.")
+		return warned(check, "turned off: nothing is learned from sessions", "Set middleware.knowledge, journal and harvest to true.")
 	case c.Harvest.Model == config.HarvestOff:
 		return passed(check, "rules extract: harvest.model is off")
 	case len(c.HarvestCommand()) > 0:
@@ -155,17 +155,17 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 	}
 	u := cli.NewModel(config.Upstream{BaseURL: at, Model: name, Timeout: min(c.Harvest.Timeout, checkTimeout), APIKeyEnv: key}, "")
 	list, err := u.Client.ListModels(ctx)
-	switch { // without the model, Ken works
+	switch { // without the model, Ken works with limitations
 	case err != nil:
 		return warned(check, u.Explain(ctx, "ask "+at, err).Error()+"; rules extract meanwhile",
-			"See that the endpoint runs and lists its models, and check harvest.base_url and harvest.api_key_env.")
+			"Check that the endpoint runs and lists its models, and check harvest.base_url and harvest.api_key_env.")
 	case !serves(list, name):
 		return warned(check, at+" does not serve "+name+"; rules extract meanwhile", tryServed("harvest.model", list))
 	}
 	return passed(check, "%s serves %s", at, name)
 }
 
-// examineKnowledge reads the files that people edit.
+// examineKnowledge checks the files that people edit.
 func examineKnowledge(root string) []finding {
 	return []finding{examineMemory(filepath.Join(root, filepath.FromSlash(memoryfile.Dir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root))}
 }

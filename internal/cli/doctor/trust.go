@@ -20,12 +20,12 @@ func (a *commands) trustCommand() *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "Let a project's configuration and state count",
+		Short: "Trust a project's configuration and state",
 		Long: "A project's files may come from strangers. Until you agree, its configuration can't choose addresses, environment variables, models, " +
-			"commands, listeners or paths outside of its folder, nor undo what your own configuration made stricter; and a state folder that was not " +
-			"made here by you is not used. All else of the file counts.\n\n" +
-			"This command shows what the project's files would do, and asks. The consent is bound to the file as it is: when it changes, Ken asks " +
-			"again. It is kept in your own state folder. What you want everywhere belongs into your own configuration, which needs no consent: " +
+			"commands, listeners or paths outside of its folder, nor relax what your own configuration restricts; and a state folder that was not " +
+			"created here by you is not used. All other settings of the file apply.\n\n" +
+			"This command shows what the project's files would do, and asks. Your consent applies to the current file: when it changes, Ken asks " +
+			"again. It is stored in your own state folder. Settings for all projects belong in your own configuration, which needs no consent: " +
 			"$XDG_CONFIG_HOME/ken/config.yaml, beneath the project's.\n\n" +
 			"docs/trust.md says more.",
 		Example: `  ken trust
@@ -48,15 +48,15 @@ func (a *commands) trustCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.yes, "yes", false, "agree without being asked")
 	f.BoolVar(&o.list, "list", false, "list the projects that you trust")
-	f.BoolVar(&o.revoke, "revoke", false, "take the consent back")
+	f.BoolVar(&o.revoke, "revoke", false, "withdraw the consent")
 	return cmd
 }
 
-// trustView is what would count, and whether it does.
+// trustView lists the settings that need trust, and whether they are trusted.
 type trustView struct {
 	Root    string            `json:"root"`
 	File    string            `json:"file,omitempty"`
-	Asks    []config.Withheld `json:"asks"` // what the file says that needs consent
+	Asks    []config.Withheld `json:"asks"` // the file's settings that need consent
 	State   string            `json:"state"`
 	Foreign string            `json:"foreign_state,omitempty"` // why the state is not used
 	Trusted bool              `json:"trusted"`
@@ -109,11 +109,11 @@ func (a *commands) printTrusted(v trustView) error {
 	if a.JSON {
 		return a.PrintJSON(v)
 	}
-	fmt.Fprintf(a.Out, "All of %s counts.\n", v.Root)
+	fmt.Fprintf(a.Out, "All settings of %s apply.\n", v.Root)
 	return nil
 }
 
-// showTrust shows a person what the project's files would do.
+// showTrust prints what the project's files would do.
 func (a *commands) showTrust(v trustView) {
 	if len(v.Asks) > 0 {
 		fmt.Fprintf(a.Err, "%s says:\n", cli.Cell(v.File))
@@ -190,7 +190,7 @@ func (a *commands) revokeTrust() error {
 	}
 	gone, err := trust.Revoke(root)
 	if err != nil {
-		return fmt.Errorf("take the consent back: %w", err)
+		return fmt.Errorf("withdraw the consent: %w", err)
 	}
 	r, err := a.Resolve()
 	if err != nil {
@@ -216,7 +216,7 @@ func (a *commands) revokeTrust() error {
 	return nil
 }
 
-// examineTrust says what of the project does not count.
+// examineTrust reports the project's settings that are ignored.
 func examineTrust(r *config.Resolved) finding {
 	f := finding{Check: "trust", State: stateWarn, Detail: r.Notice(), Try: "Run ken trust: it shows what the project's files would do, and asks.",
 		Data: viewTrust(r)}

@@ -31,7 +31,7 @@ import (
 func (a *commands) embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed",
-		Short: "Install embedders and see their work; show, tune and train embedding tables",
+		Short: "Install embedders and show their progress; show, tune and train embedding tables",
 		Example: `  ken embed status
   ken embed install`,
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
@@ -61,7 +61,7 @@ func (a *commands) embedShowCommand() *cobra.Command {
 	}
 }
 
-// openTable opens the file that args name, else the built-in table.
+// openTable opens the file that args name, or the built-in table.
 func openTable(args []string) (*table.Model, error) {
 	if len(args) == 0 {
 		return builtin.Open()
@@ -117,13 +117,13 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapt",
 		Short: "Tune the built-in embedder to this repository, and keep it if it is better",
-		Long: "Tune the built-in embedding table with what the repository says twice: headings and sections, doc comments and " +
-			"declarations, commits and what they changed, decisions, paths. Some files are set aside, and both tables search the " +
-			"whole repository for what is in them. The tuned table is kept in the state folder, and used from then on, only when " +
-			"it finds more beyond doubt: when the 95 % interval of the difference in mean reciprocal rank lies above zero. If it " +
-			"does not, none is kept, and the built-in one stays in use.\n\n" +
-			"It takes a few minutes, and nothing leaves this machine. When it is stopped, what was kept before stays, and the next run " +
-			"goes on where the last epoch ended. After it, ken index embeds everything anew.",
+		Long: "Tune the built-in embedding table with pairs of texts from the repository: headings and sections, doc comments and " +
+			"declarations, commits and their changes, decisions, paths. Some files are set aside, and both tables search the " +
+			"whole repository for their content. The tuned table is stored in the state folder, and used from then on, only if " +
+			"it is clearly better: if the 95 % interval of the difference in mean reciprocal rank is above zero. If it " +
+			"is not, it is dropped, and the built-in table stays in use.\n\n" +
+			"It takes a few minutes, and nothing leaves this machine. If it is stopped, an earlier tuned table stays, and the next run " +
+			"continues after the last epoch. Run ken index afterwards to compute all vectors again.",
 		Example: `  ken embed adapt
   ken embed adapt --dry-run --json
   ken embed adapt --remove`,
@@ -150,19 +150,19 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	f.BoolVar(&o.dryRun, "dry-run", false, "tune and compare, but keep nothing and remove nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove the adapted table, so that the built-in one is used")
 	f.StringVar(&o.base, "base", "", "the table `FILE` to tune; default is the built-in one")
-	f.Uint64Var(&o.seed, "seed", 1, "`N`, on which everything random depends")
+	f.Uint64Var(&o.seed, "seed", 1, "`N`, the seed of all random choices")
 	f.IntVar(&o.epochs, "epochs", 0, "see each pair `N` times; 0 is the default")
 	f.IntVar(&o.workers, "workers", 0, "use `N` processors; 0 is all")
 	return cmd
 }
 
-// adapted is what the command did, in JSON.
+// adapted is the result of ken embed adapt, in JSON.
 type adapted struct {
 	Report adapt.Report `json:"report"`
 	Mined  pairs.Report `json:"mined"`
 	Wins   bool         `json:"wins"`
 	Kept   string       `json:"kept,omitempty"`    // the file that will be used
-	Gone   bool         `json:"removed,omitempty"` // a table kept before was removed
+	Gone   bool         `json:"removed,omitempty"` // a previously kept table was removed
 }
 
 func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root string, cfg config.Config) error {
@@ -212,13 +212,13 @@ func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root st
 	return nil
 }
 
-// prepareState makes the state folder, hidden from version control as every
-// command hides it, and shows before the work that it can be written to. It
-// returns where the tuning leaves its checkpoint.
+// prepareState creates the state folder, hidden from version control, and
+// checks that it is writable before the work starts. It returns the path of the
+// checkpoint.
 func prepareState(root, state string) (checkpoint string, err error) {
 	marked := trust.Mark(root, state)
 	if checkpoint, err = adapt.Checkpoint(state); err != nil {
-		return "", err // it says more of a folder that can't be made
+		return "", err // this error explains more if the folder can't be created
 	}
 	if marked != nil && !errors.Is(marked, ken.ErrUnavailable) {
 		return "", marked
@@ -229,8 +229,7 @@ func prepareState(root, state string) (checkpoint string, err error) {
 	return checkpoint, err
 }
 
-// keep saves a table that wins, and removes what was kept before one that does
-// not.
+// keep saves a table that is better, or removes the previously kept one.
 func (out *adapted) keep(state string, m *table.Model, checkpoint string) error {
 	var err error
 	if out.Wins {
@@ -268,11 +267,11 @@ func (a *commands) printAdapted(out *adapted, dryRun bool) {
 	case out.Wins && dryRun:
 		fmt.Fprintln(a.Out, "The adapted table is better. Nothing was kept: this was a dry run.")
 	case dryRun:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt. Nothing was changed: this was a dry run.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better. Nothing was changed: this was a dry run.")
 	case out.Gone:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt: it was not kept, and the one from before was removed. The built-in one is used.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better: it was not stored, and the earlier one was removed. The built-in table is used.")
 	default:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt, and was not kept. The built-in one stays in use.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better, and was not stored. The built-in table stays in use.")
 	}
 }
 
@@ -283,7 +282,7 @@ func difference(i adapt.Interval) string {
 func (a *commands) embedAdaptRemove(state string) error {
 	report, err := adapt.Load(state)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		report.Model = "" // it can't be read; it goes all the same
+		report.Model = "" // removed even though it can't be read
 	}
 	was, err := adapt.Remove(state)
 	switch {
@@ -331,7 +330,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
-	f.Uint64Var(&o.Seed, "seed", 1, "`N`, on which everything random depends")
+	f.Uint64Var(&o.Seed, "seed", 1, "`N`, the seed of all random choices")
 	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is the default of the built-in table")
 	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
 	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")
@@ -351,7 +350,7 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 	if o.Dim < 0 || o.Dim%8 != 0 {
 		return cli.Usagef("--dim: %d is not a multiple of 8", o.Dim)
 	}
-	for _, f := range slices.Concat(o.exclude, files) { // a misspelled one must not show half way
+	for _, f := range slices.Concat(o.exclude, files) { // find a misspelled name before the work starts
 		if err := a.CheckInput(f); err != nil {
 			return err
 		}
@@ -400,8 +399,8 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 	return a.showTable(m)
 }
 
-// pairs reads the files, drops what --exclude says, holds some out, and makes
-// questions of the rest.
+// pairs reads the files, removes the texts of --exclude, holds some texts out,
+// and makes questions from the rest.
 func (o *embedTrainOptions) pairs(ctx context.Context, files []string) (pairs, held []train.Pair, dropped int, err error) {
 	if pairs, err = train.Read(ctx, files, o.Progress); err != nil {
 		return nil, nil, 0, err

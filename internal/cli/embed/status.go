@@ -16,9 +16,9 @@ func (a *commands) embedStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show how many records have a vector, and which embedders are searched",
-		Long: "Show which embedder is configured, how many records have a vector of it, and how searches go meanwhile. After a change of the " +
-			"embedder, the vectors of the one before are searched as well until all records have a new one; then they are erased. " +
-			"Embedding goes on in ken serve and the like, and in ken index, also after it was stopped.\n\n" +
+		Long: "Show which embedder is configured, how many records have its vector, and how searches run meanwhile. After a change of the " +
+			"embedder, the old vectors are searched too, until all records have a new one; then they are deleted. " +
+			"ken serve, ken mcp and ken index compute the vectors, and continue after an interruption.\n\n" +
 			"While records lack a vector, the command watches for a second and estimates the time that is left.",
 		Example: `  ken embed status
   ken embed status --json`,
@@ -36,11 +36,11 @@ type embedStatus struct {
 	Model    string  `json:"model"`
 	Embedded int     `json:"embedded"` // records with a vector of the model
 	Total    int     `json:"total"`
-	Standby  string  `json:"standby,omitempty"` // the model that is searched as well
-	Rate     float64 `json:"per_second"`        // records that got a vector in a second
-	Left     int     `json:"seconds_left"`      // estimated; -1 if nothing embeds at this moment
-	Mode     string  `json:"mode"`              // of a search
-	Cause    string  `json:"cause,omitempty"`   // why that is less than hybrid
+	Standby  string  `json:"standby,omitempty"` // the second model that is searched
+	Rate     float64 `json:"per_second"`        // records embedded per second
+	Left     int     `json:"seconds_left"`      // estimated; -1 if no embedding is running
+	Mode     string  `json:"mode"`              // mode of a search
+	Cause    string  `json:"cause,omitempty"`   // why the mode is not hybrid
 }
 
 func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store.Engine, watch time.Duration) error {

@@ -24,7 +24,7 @@ import (
 func (a *commands) constraintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "constraint",
-		Short: "Keep rules that are shown whenever they apply",
+		Short: "Manage rules, which are part of every turn to which they apply",
 		Example: `  ken constraint list
   ken constraint add "Log no card numbers" --entity payments`,
 		Long: "Keep rules, such as \"never deploy payments on Fridays\". A rule is in every turn that touches what it is about or what is one " +
@@ -70,11 +70,11 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 	return cmd
 }
 
-// addedView is a rule as it was added, and the dependencies that its text states.
+// addedView is an added rule, with the dependencies that its text states.
 type addedView struct {
 	inspect.Claim
 	Dependencies []inspect.Claim `json:"dependencies"`
-	Changed      bool            `json:"changed"` // false: all of it was so already
+	Changed      bool            `json:"changed"` // false if everything existed already
 }
 
 func (a *commands) addConstraint(ctx context.Context, text string, o *constraintOptions) error {
@@ -109,9 +109,9 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 func (a *commands) constraintRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
-		Short: "Make a fact of a rule",
-		Long: "Say that a claim is no rule, nor a candidate for one: it stays known as a fact, and is shown where it bears on a turn. " +
-			"Nothing makes a rule of it again but ken constraint add.",
+		Short: "Turn a rule into a fact",
+		Long: "Turn a rule or a candidate rule into a fact, which turns get only if it matches them. " +
+			"Only ken constraint add turns it into a rule again.",
 		Example: `  ken constraint remove 3f9a2c71`,
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -134,7 +134,7 @@ func (a *commands) constraintListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "list [ENTITY]",
-		Short: "List the rules, or those that hold for an entity",
+		Short: "List the rules, or those that apply to an entity",
 		Long: "List the rules that stand, by what they are about. With an entity, those that hold for it: its own, those of what is one " +
 			"dependency away with the way there, and those that are about nothing in particular.",
 		Example: `  ken constraint list
@@ -153,12 +153,12 @@ func (a *commands) constraintListCommand() *cobra.Command {
 	return cmd
 }
 
-// ruleView is a rule, and how it bears on the entity that was asked for.
+// ruleView is a rule, and how it applies to the requested entity.
 type ruleView struct {
 	inspect.Claim
-	Distance int    `json:"distance"`       // 0, or 1 for one dependency away
-	Via      string `json:"via,omitempty"`  // the entity that it is about, at distance 1
-	Says     string `json:"says,omitempty"` // the name in its words by which it is here
+	Distance int    `json:"distance"`       // 0, or 1 for a rule of a direct dependency
+	Via      string `json:"via,omitempty"`  // at distance 1, the entity that the rule is about
+	Says     string `json:"says,omitempty"` // the name in the rule's text that matched
 }
 
 func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Filter) error {
@@ -186,13 +186,14 @@ func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Fi
 			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
 			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim.Claim)}
 		}
-		a.printWhole([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
+		a.printUncut([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
 		return nil
 	})
 }
 
-// printWhole is printTable without an edge: half a rule is another rule.
-func (a *commands) printWhole(head []string, rows [][]string) {
+// printUncut is PrintTable without cutting cells, because a cut rule could mean
+// something else.
+func (a *commands) printUncut(head []string, rows [][]string) {
 	if !cli.IsTerminal(a.Out) {
 		a.PrintTable(head, rows)
 		return
@@ -228,7 +229,7 @@ func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name stri
 	return out, err
 }
 
-// allRules are the rules that stand, by what they are about, then by age.
+// allRules returns the valid rules, sorted by what they are about, then by age.
 func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter) ([]ruleView, error) {
 	out := []ruleView{}
 	for c, err := range s.Scan(ctx, f, nil) {
@@ -248,11 +249,11 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 func (a *commands) dependencyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dependency",
-		Short: "Keep what depends on what",
+		Short: "Manage dependencies between entities",
 		Example: `  ken dependency list
   ken dependency add payments requires ledger`,
-		Long: "Keep what depends on what: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
-			"directions. Dependencies that claims state are found by themselves; these commands add and take away.",
+		Long: "Manage dependencies between entities: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
+			"directions. Dependencies that claims state are found automatically; these commands add and remove some.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -275,7 +276,7 @@ func (a *commands) dependencyAddCommand() *cobra.Command {
 			if cmd.Flags().Changed("strength") && !(strength > 0 && strength <= 1) {
 				return cli.Usagef("--strength: %v is outside 0..1, or 0", strength)
 			}
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
 				return e.AddDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], strength)
 			})
 		},
@@ -284,7 +285,7 @@ func (a *commands) dependencyAddCommand() *cobra.Command {
 	return cmd
 }
 
-// dependencyType reads a type as people write it: owned-by is owned_by.
+// dependencyType parses a type as people write it: owned-by is owned_by.
 func dependencyType(s string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
@@ -293,14 +294,14 @@ func (a *commands) dependencyRemoveCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "remove A TYPE B",
-		Short: "Take a dependency back",
-		Long: "Take a dependency back: nothing follows it any more, and it does not come back when a claim states it again. Its history stays; " +
-			"adding it again brings it back.",
+		Short: "Remove a dependency",
+		Long: "Remove a dependency: rules no longer follow it, and it does not come back when a claim states it again. Its history stays; " +
+			"adding it again restores it.",
 		Example:           `  ken dependency remove payments requires ledger --reason "it has its own book"`,
 		Args:              cli.ExactArgs("A", "TYPE", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
 				return e.RemoveDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], reason)
 			})
 		},
@@ -313,7 +314,7 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:               "list [ENTITY]",
-		Short:             "List what depends on what",
+		Short:             "List dependencies",
 		Long:              "List the dependencies that stand, or those of an entity in both directions, with their strength and what they rest on.",
 		Example:           `  ken dependency list payments`,
 		Args:              cli.MaxArgs("ENTITY"),
@@ -330,7 +331,7 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 	return cmd
 }
 
-// dependencyView is a dependency by its ends.
+// dependencyView is a dependency in JSON.
 type dependencyView struct {
 	Source   string        `json:"source"`
 	Type     string        `json:"type"`
@@ -365,15 +366,15 @@ func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.F
 		rows := make([][]string, len(all))
 		for i := range all {
 			d := &all[i]
-			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, restsOn(d.Claim.Evidence)}
+			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, evidenceText(d.Claim.Evidence)}
 		}
 		a.PrintTable([]string{"ID", "STRENGTH", "FROM", "TYPE", "TO", "BECAUSE OF"}, rows)
 		return nil
 	})
 }
 
-// dependencies lists those that stand, and with names those that have one of them at
-// an end; by their ends.
+// dependencies lists the valid dependencies, sorted by their ends. If names are
+// given, it lists only those with one of the names at an end.
 func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter, names []string) ([]dependencyView, error) {
 	own := *f
 	own.Kinds = []ken.Kind{ken.KindDependency}
@@ -393,8 +394,8 @@ func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *k
 	return out, nil
 }
 
-// restsOn names evidence in a cell.
-func restsOn(evidence []ken.Evidence) string {
+// evidenceText returns a short text for evidence in a table.
+func evidenceText(evidence []ken.Evidence) string {
 	parts := make([]string, len(evidence))
 	for i, e := range evidence {
 		parts[i] = cli.EvidenceLabel(e)

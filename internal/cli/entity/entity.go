@@ -24,10 +24,10 @@ import (
 func (a *commands) entityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "entity",
-		Short: "Look at the things that claims are about, and say what they are",
+		Short: "Show and describe the entities that claims are about",
 		Example: `  ken entity list
   ken entity show ledger`,
-		Long: "Look at the things that claims are about: systems, people, projects, tools, concepts, skills. There is an entity as soon as a " +
+		Long: "Show the entities that claims are about: systems, people, projects, tools, concepts, skills. An entity exists as soon as a " +
 			"claim carries its name. Case, hyphens and articles make no difference in a name.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -60,16 +60,17 @@ func (a *commands) entityDescribeCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "the `TYPE` of thing that it is: person, project, system, tool, concept or skill")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
 	return cmd
 }
 
-// describable are the types that a person may say: tasks are created.
-func describable() (out []string) {
+// describableTypes returns the types that a user may set. Task is not among them, because
+// tasks are created by a command of their own.
+func describableTypes() (out []string) {
 	for _, t := range entity.Types() {
 		if t != "task" {
 			out = append(out, t)
@@ -145,14 +146,14 @@ func (a *commands) entityMergeCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "merge A B",
-		Short: "Make one entity another name of a second one",
-		Long: "Make the entity A another name of B: from then on all that is known of either is found under both names, and a rule of one is " +
-			"one of the other. No claim is changed; ken entity split takes it back.",
+		Short: "Merge an entity into another one",
+		Long: "Make the name A an alias of entity B: from then on the claims of either are found under both names, and a rule of one is " +
+			"also a rule of the other. No claim is changed; ken entity split undoes it.",
 		Example:           `  ken entity merge "payment gateway" payments --reason "one service, two names"`,
 		Args:              cli.ExactArgs("A", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why they are one, for the history")
@@ -163,14 +164,14 @@ func (a *commands) entityAliasCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "alias NAME OTHER",
-		Short: "Tell another name of an entity",
-		Long: "Tell another name by which people call an entity, whether anything is known under it or not. From then on who says either means both; " +
-			"ken entity split takes it back.",
+		Short: "Add an alias of an entity",
+		Long: "Add another name of an entity, whether claims use it or not. From then on both names mean the same entity; " +
+			"ken entity split undoes it.",
 		Example:           `  ken entity alias identity auth`,
 		Args:              cli.ExactArgs("NAME", "OTHER"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is called so, for the history")
@@ -181,14 +182,14 @@ func (a *commands) entitySplitCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "split NAME",
-		Short: "Let a name stand for itself again",
-		Long: "Take back what made a name another name of something, by ken entity merge, alias or rename. What was written under either name stays " +
+		Short: "Remove an alias",
+		Long: "Undo a merge, alias or rename: the name means an entity of its own again. Claims written under either name stay " +
 			"under that name. Merging again is possible, and the history shows all of it.",
 		Example:           `  ken entity split "payment gateway" --reason "two services after all"`,
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.Complete(aliasNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is something else, for the history")
@@ -199,9 +200,9 @@ func (a *commands) entityDropCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "drop NAME",
-		Short: "Take a name off everything, because it is none",
-		Long: "Take a name off every claim that carries it. The claims stay, with their words and their other names; dependencies and other names that " +
-			"the structure has of it are disputed. A rule that is about nothing else becomes a candidate, since it would be in every turn.",
+		Short: "Remove a wrong entity name from all claims",
+		Long: "Remove a name from every claim that carries it. The claims stay, with their text and their other names; dependencies and aliases of the " +
+			"name are disputed. A rule that is about nothing else becomes a candidate, since it would be in every turn.",
 		Example:           `  ken entity drop quarterly`,
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
@@ -219,7 +220,7 @@ func (a *commands) entityDropCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is no name, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is not a name, for the history")
 	return cmd
 }
 
@@ -228,12 +229,12 @@ func (a *commands) entityRenameCommand() *cobra.Command {
 		Use:   "rename OLD NEW",
 		Short: "Give an entity a new name, and keep the old one working",
 		Long: "Give an entity a new name. The old one keeps working, in questions and in claims that carry it. A new name that is known " +
-			"already is refused: ken entity merge makes one thing of two.",
+			"already is rejected: use ken entity merge to make two entities one.",
 		Example:           `  ken entity rename payments "money mover"`,
 		Args:              cli.ExactArgs("OLD", "NEW"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Rename(cmd.Context(), args[0], args[1]) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Rename(cmd.Context(), args[0], args[1]) })
 		},
 	}
 }
@@ -266,14 +267,14 @@ func (a *commands) entityListCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the entities that something is known of",
-		Long:    "List the entities that something is known of, those that most claims carry first. Tasks have a list of their own: ken tasks.",
+		Short:   "List the entities that claims are about",
+		Long:    "List the entities that claims are about, those with the most claims first. Tasks have a list of their own: ken tasks.",
 		Example: `  ken entity list --type system`,
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if typ != "" && !slices.Contains(describable(), typ) {
+			if typ != "" && !slices.Contains(describableTypes(), typ) {
 				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--type", Msg: fmt.Sprintf("%q is no type of an entity", typ),
-					Try: "Use one of " + strings.Join(describable(), ", ") + "; ken tasks lists tasks."})
+					Try: "Use one of " + strings.Join(describableTypes(), ", ") + "; ken tasks lists tasks."})
 			}
 			return a.findEntities(cmd.Context(), "", typ, limit, scopes)
 		},
@@ -281,11 +282,11 @@ func (a *commands) entityListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `TYPE`: person, project, system, tool, concept, skill or unknown")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "list at most `N` entities")
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
 	return cmd
 }
 
-// findEntities lists what matches; an empty text matches all.
+// findEntities prints the entities that match; an empty text matches all.
 func (a *commands) findEntities(ctx context.Context, text, typ string, limit int, scopes []string) error {
 	if limit < 1 {
 		return cli.Usagef("--limit: %d is less than 1", limit)
@@ -296,7 +297,7 @@ func (a *commands) findEntities(ctx context.Context, text, typ string, limit int
 	}
 	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		most := limit
-		if typ != "" { // it is known only of what is looked at
+		if typ != "" { // hits are filtered by type afterwards
 			most = math.MaxInt32
 		}
 		found, err := entity.Search(ctx, s, text, f, most)
@@ -336,8 +337,8 @@ func (a *commands) printEntities(found *entity.Matches) {
 	}
 }
 
-// edited runs a change of the structure and prints the claim that came of it.
-func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
+// runEdit applies a change of the structure and prints the resulting claim.
+func (a *commands) runEdit(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := change(cli.Desk(l, s).Editor())
 		if err != nil {
@@ -347,10 +348,10 @@ func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Cl
 	})
 }
 
-// shownAs sets how entities are shown: as turns weigh them.
-func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
+// showOptions sets the options by which entities are shown with the same weights as in turns.
+func (a *commands) showOptions(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
 	learner := l.Operator().Learner(a.Owner)
-	loaded := learner.Load(ctx) == nil // without it, aspects weigh what they do for a new owner
+	loaded := learner.Load(ctx) == nil // without it, aspects have their default weights
 	return func(o *entity.Options) {
 		o.DecayDays = l.Config().Knowledge.DecayDays
 		if loaded {
@@ -359,7 +360,7 @@ func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entit
 	}
 }
 
-// aliasNames are names that are other names of something.
+// aliasNames lists the names that are aliases.
 func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	f, err := cli.StandingFilter(nil)
 	if err != nil {

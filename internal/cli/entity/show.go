@@ -59,7 +59,7 @@ func (a *commands) showEntity(ctx context.Context, name string, o *entityShowOpt
 		return cli.Usagef("--depth: %d is outside 1..%d", o.depth, entity.MaxDepth)
 	}
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		shown, err := entity.Show(ctx, s, name, f, a.shownAs(ctx, l), func(e *entity.Options) { e.Superseded = o.history })
+		shown, err := entity.Show(ctx, s, name, f, a.showOptions(ctx, l), func(e *entity.Options) { e.Superseded = o.history })
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
@@ -129,8 +129,8 @@ func (a *commands) printRules(v *entityView) {
 	}
 }
 
-// reach says in parentheses how a rule comes to be one of an entity: over a dependency,
-// or by a name in its words; "" for one of its own.
+// reach says in parentheses why a rule applies to an entity: through a dependency, or
+// by a name in its text; "" for a rule of its own.
 func reach(via, says string) string {
 	var ways []string
 	if via != "" {
@@ -155,7 +155,7 @@ func (a *commands) printLinks(title string, links []entity.Dependency) {
 
 func (a *commands) printAspect(s *entity.Aspect) {
 	if len(s.Attributes) == 0 {
-		return // rules alone, which are above
+		return // only rules, which are printed above
 	}
 	name := cli.Cell(s.Name)
 	if name == "" {
@@ -170,7 +170,7 @@ func (a *commands) printAspect(s *entity.Aspect) {
 	}
 }
 
-// printKnown prints a claim whole: half a rule is another rule.
+// printKnown prints a claim uncut, because a cut rule could mean something else.
 func (a *commands) printKnown(c *entity.Claim, behind string) {
 	text := c.Text
 	if c.Whole.Heading != "" {
@@ -183,7 +183,7 @@ func (a *commands) printKnown(c *entity.Claim, behind string) {
 	fmt.Fprintf(a.Out, "  %s  %s  %s%s\n", a.ShortID(c.ID), state, cli.Cell(text), behind)
 }
 
-// printBasis counts what the claims rest on.
+// printBasis prints how many claims have which kind of evidence.
 func (a *commands) printBasis(v *entityView) {
 	if len(v.Evidence) == 0 {
 		return
@@ -211,12 +211,12 @@ func (a *commands) entityBackfillCommand() *cobra.Command {
 	return cmd
 }
 
-// backfillView is how far the filing is.
+// backfillView is the progress of filing, in JSON.
 type backfillView struct {
 	Coverage classify.Coverage `json:"coverage"`
-	Share    float64           `json:"share"` // of the claims that have a place
+	Share    float64           `json:"share"` // share of the claims that are filed
 	State    classify.State    `json:"state"`
-	Seq      uint64            `json:"seq"` // of the log's last event
+	Seq      uint64            `json:"seq"` // number of the log's last event
 	Waiting  int               `json:"waiting"`
 	Dead     int               `json:"dead"`
 }
@@ -260,7 +260,7 @@ func (a *commands) backfill(ctx context.Context, status bool) error {
 	})
 }
 
-// file files everything, and reports how far it is meanwhile.
+// file files all claims and shows the progress.
 func (a *commands) file(ctx context.Context, l *middleware.Layer, s store.Engine) error {
 	p := a.Progress()
 	defer p.Done()

@@ -30,7 +30,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// casesOptions are eval test's flags.
+// casesOptions holds the flags of eval test.
 type casesOptions struct {
 	store, export, config string
 	junit, run            string
@@ -84,7 +84,7 @@ func (a *commands) evalTest(ctx context.Context, files []string, o *casesOptions
 	switch {
 	case err == nil:
 	case errors.Is(err, ken.ErrInvalid), errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrExists):
-		return cli.UsageError(err) // given claims, or an export, that can't be used
+		return cli.UsageError(err) // invalid claims or an invalid export
 	default:
 		return err
 	}
@@ -110,7 +110,7 @@ func (a *commands) evalTest(ctx context.Context, files []string, o *casesOptions
 	return err
 }
 
-// load reads the files' cases, as far as --run wants them.
+// load reads the cases of the files that --run selects.
 func (o *casesOptions) load(files []string) (list []cases.Case, err error) {
 	only, err := regexp.Compile(o.run)
 	if err != nil {
@@ -130,7 +130,7 @@ func (o *casesOptions) load(files []string) (list []cases.Case, err error) {
 	return list, nil
 }
 
-// casesOptions says what the cases stand on.
+// casesOptions returns the options of a test run from the flags.
 func (a *commands) casesOptions(o *casesOptions) (opts cases.Options, err error) {
 	if o.store != "" && o.export != "" {
 		return opts, &ken.Error{Code: ken.CodeInvalid, Field: "--store", Msg: "given beside --export", Try: "Keep one of the two."}
@@ -157,7 +157,7 @@ func (a *commands) casesOptions(o *casesOptions) (opts cases.Options, err error)
 	return opts, err
 }
 
-// stateFolder finds the folder of the owners' stores: dir, or the usual place in it.
+// stateFolder returns the folder of the owners' stores: dir, or the state folder in it.
 func stateFolder(dir string) (string, error) {
 	for _, d := range []string{dir, filepath.Join(dir, filepath.FromSlash(config.Default().Knowledge.DBPath))} {
 		found, err := filepath.Glob(filepath.Join(d, "*", "ken.db"))
@@ -168,7 +168,7 @@ func stateFolder(dir string) (string, error) {
 	return "", &ken.Error{Code: ken.CodeNotFound, Field: "--store", Msg: "no store in " + dir, Try: "Name a project's folder, or the one in its knowledge.db_path."}
 }
 
-// generateOptions are eval generate's flags.
+// generateOptions holds the flags of eval generate.
 type generateOptions struct {
 	out               string
 	n                 int
@@ -178,7 +178,7 @@ type generateOptions struct {
 	estimate, noIndex bool
 }
 
-// configuredModel is --model without a name.
+// configuredModel is the value of --model without a name.
 const configuredModel = "upstream.model"
 
 func (a *commands) evalGenerateCommand() *cobra.Command {
@@ -216,11 +216,11 @@ func (a *commands) evalGenerateCommand() *cobra.Command {
 	f.StringVar(&o.model, "model", "", "let a chat `MODEL` ask, by default the configured one; give another as --model=name")
 	f.Lookup("model").NoOptDefVal = configuredModel
 	f.BoolVar(&o.estimate, "estimate", false, "say what --model would take, and stop")
-	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
+	f.BoolVar(&o.noIndex, "no-index", false, "use the existing index")
 	return cmd
 }
 
-// generated is what the command did.
+// generated is the result of eval generate, in JSON.
 type generated struct {
 	Out       string                 `json:"out,omitempty"`
 	Records   int                    `json:"records"`
@@ -232,7 +232,7 @@ type generated struct {
 	Next      string                 `json:"next,omitempty"`
 
 	total    int
-	noVector string // why only words can be swept
+	noVector string // why only keyword search can be swept
 }
 
 func (a *commands) evalGenerate(ctx context.Context, o *generateOptions) error {
@@ -318,7 +318,8 @@ func (a *commands) generate(ctx context.Context, l *middleware.Layer, o *generat
 	return out, nil
 }
 
-// reword says what the model takes, and lets it ask unless that was all.
+// reword prints an estimate of the model's cost, and lets the model reword the questions
+// unless only the estimate was requested.
 func (a *commands) reword(ctx context.Context, set *generate.Set, l *middleware.Layer, o *generateOptions, p *cli.Progress) (*generate.Cost, error) {
 	name := o.model
 	if name == configuredModel {
@@ -350,7 +351,7 @@ func (a *commands) printGenerated(g *generated) error {
 	if a.JSON {
 		return a.PrintJSON(g)
 	}
-	if g.Out == "" { // an estimate, which was told
+	if g.Out == "" { // only an estimate, which was printed
 		return nil
 	}
 	fmt.Fprintf(a.Out, "%d questions about %d records in %s\n", g.total, g.Records, g.Out)
@@ -412,7 +413,7 @@ func (a *commands) evalScorer(ctx context.Context, seed uint64) error {
 	})
 }
 
-// loggedTurns are all receipts that can be read.
+// loggedTurns returns all receipts that can be read.
 func (a *commands) loggedTurns(ctx context.Context, b *receipt.Book) (all []receipt.Record, err error) {
 	q := receipt.Query{Limit: receipt.MaxLimit}
 	for {

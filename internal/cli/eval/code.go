@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// codeOptions are code's flags.
+// codeOptions holds the flags of eval code.
 type codeOptions struct {
 	data, repositories string
 	set                []string

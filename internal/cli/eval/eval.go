@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// evalCommand groups what measures Ken.
+// evalCommand groups the commands that measure Ken.
 func (a *commands) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval",
@@ -40,7 +40,7 @@ func (a *commands) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// sweepOptions are sweep's flags.
+// sweepOptions holds the flags of eval sweep.
 type sweepOptions struct {
 	data                         string
 	modes, config                string
@@ -138,7 +138,7 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 	return a.showSweep(o, reports)
 }
 
-// sweepOptions reads what doesn't depend on the data.
+// sweepOptions parses the flags that don't depend on the data.
 func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error) {
 	if opts.Modes, err = sweep.ParseModes(o.modes); err != nil {
 		return opts, err
@@ -149,7 +149,7 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error)
 			return opts, err
 		}
 		opts.Vary = append(opts.Vary, sweep.Axis{Key: key, Values: strings.Split(values, ",")})
-		if err := allowed(key, strings.Split(values, ",")...); err != nil {
+		if err := checkKey(key, strings.Split(values, ",")...); err != nil {
 			return opts, err
 		}
 	}
@@ -159,7 +159,7 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error)
 			return opts, err
 		}
 		opts.Set = append(opts.Set, sweep.Setting{Key: key, Value: value})
-		if err := allowed(key, value); err != nil {
+		if err := checkKey(key, value); err != nil {
 			return opts, err
 		}
 	}
@@ -180,9 +180,9 @@ func assignment(flag, s string) (key, value string, err error) {
 	return strings.TrimSpace(key), strings.TrimSpace(value), nil
 }
 
-// allowed reports a key or a value that the configuration doesn't have, before any
-// data is read.
-func allowed(key string, values ...string) error {
+// checkKey returns an error for a key or value that the configuration doesn't have,
+// before any data is read.
+func checkKey(key string, values ...string) error {
 	full, err := sweep.Resolve(key, values...)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (o *sweepOptions) open(ctx context.Context, path string) (*dataset.Set, err
 	return set, set.Add(more...)
 }
 
-// showSweep prints the reports, and writes the files that were asked for.
+// showSweep prints the reports, and writes the requested files.
 func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	if o.htmlFile != "" {
 		if err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) }); err != nil {
@@ -257,8 +257,8 @@ func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	return nil
 }
 
-// writeFile writes a file whole: under another name first, so that nobody finds
-// half of it.
+// writeFile writes a file under a temporary name and renames it, so that no reader
+// finds a partial file.
 func writeFile(path string, fn func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
@@ -345,8 +345,8 @@ func (a *commands) readReport(path string) (*sweep.Report, error) {
 	return r, nil
 }
 
-// keptPaths is where --keep puts the report of each data set; nil without the flag. A
-// sweep takes minutes, so what can't be kept is said before it begins.
+// keptPaths returns the file that --keep gives each data set's report; nil without
+// the flag. It checks them before the sweep, which takes minutes.
 func (a *commands) keptPaths(name string, sets []string, o sweep.Options) ([]string, error) {
 	if name == "" {
 		return nil, nil
@@ -369,17 +369,16 @@ func (a *commands) keptPaths(name string, sets []string, o sweep.Options) ([]str
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "--keep", Msg: fmt.Sprintf("%s and %s would be kept under the same name", other, set),
 				Try: "Sweep them one by one."}
 		}
-		if seen[path] = set; free(path) != nil {
-			return nil, free(path)
+		if seen[path] = set; checkUnused(path) != nil {
+			return nil, checkUnused(path)
 		}
 		paths[i] = path
 	}
 	return paths, nil
 }
 
-// free refuses a path at which something is: two sweeps are worth comparing because
-// neither replaced the other.
-func free(path string) error {
+// checkUnused returns an error if the path exists, so that no report replaces another.
+func checkUnused(path string) error {
 	_, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -394,7 +393,7 @@ func (a *commands) keepReport(path string, r *sweep.Report) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: "--keep", Msg: "make the folder", Err: err, Try: "Check its permissions."}
 	}
-	if err := free(path); err != nil {
+	if err := checkUnused(path); err != nil {
 		return err
 	}
 	if err := writeFile(path, r.Write); err != nil {

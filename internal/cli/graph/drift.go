@@ -58,7 +58,7 @@ func (a *commands) driftCommand() *cobra.Command {
 	return cmd
 }
 
-// driftFlags checks the flags, and makes paths of files start at the project's root.
+// driftFlags checks the flags and makes file paths relative to the project's root.
 func (a *commands) driftFlags(o *driftOptions) error {
 	switch {
 	case a.JSON && o.flags.Changed("format") && o.format != "json":
@@ -141,8 +141,8 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 	return cli.ErrReported
 }
 
-// manifestError makes a fault of a manifest or a baseline exit status 2, so that a
-// build can tell it from a violation.
+// manifestError gives an error of a manifest or a baseline exit status 2, so that
+// a build can distinguish it from a violation.
 func manifestError(err error) error {
 	if errors.Is(err, ken.ErrInvalid) || errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrRefused) {
 		return cli.UsageError(err)
@@ -160,7 +160,7 @@ func (a *commands) printDrift(o *driftOptions, r *drift.Report) error {
 	return drift.WriteText(a.Out, r)
 }
 
-// baselineView says what became of a baseline.
+// baselineView is the result for a baseline, in JSON.
 type baselineView struct {
 	Path    string        `json:"path"`
 	Changed bool          `json:"changed"`
@@ -181,7 +181,7 @@ func (a *commands) updateBaseline(root string, o *driftOptions, r *drift.Report)
 	return nil
 }
 
-// recordDrift keeps violations as claims.
+// recordDrift stores violations as claims.
 func (a *commands) recordDrift(ctx context.Context, r *drift.Report) error {
 	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		done, err := drift.Record(ctx, s, r, time.Now().UTC())

@@ -48,7 +48,7 @@ func (a *commands) graphImportCommand() *cobra.Command {
 	var anyTime bool
 	cmd := &cobra.Command{
 		Use:   "import FILE.scip",
-		Short: "Take what a compiler's indexer knows",
+		Short: "Import an index of a compiler",
 		Long: "Take an index in the SCIP format, which indexers for many languages write, into the graph of the code: what it says of a file is exact, and stands " +
 			"until the file changes. Files that were changed after the index was made are left out. A - reads standard input.",
 		Example: `  scip-typescript index && ken graph import index.scip
@@ -76,7 +76,7 @@ func (a *commands) graphImportCommand() *cobra.Command {
 	return cmd
 }
 
-// imported is what came of an index.
+// imported is the result of an import, in JSON.
 type imported struct {
 	scip.Report
 	Taken  int              `json:"taken"` // files
@@ -104,7 +104,7 @@ func (a *commands) importIndex(ctx context.Context, name string, o scip.Options)
 	return errors.Join(a.printImported(&out), c.Close())
 }
 
-// scipIndex opens an index, or standard input.
+// scipIndex opens an index file, or standard input.
 func (a *commands) scipIndex(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(a.In), nil
@@ -141,7 +141,7 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 	var nodes int
 	cmd := &cobra.Command{
 		Use:   "picture NAME",
-		Short: "Draw what hangs on what around something",
+		Short: "Draw the references around a symbol",
 		Long: "Draw something of the code with what it refers to and what refers to it: of what does not fit, the nearest is drawn. An SVG is a picture " +
 			"for a browser, Mermaid is for Markdown, DOT is for Graphviz. Thin lines are guesses. --json prints the nodes and edges.",
 		Example: `  ken graph picture store.Shelf -o shelf.svg
@@ -175,8 +175,8 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 	return cmd
 }
 
-// writePicture draws into a file, or on standard output, where --json prints what would
-// be drawn.
+// writePicture draws to a file or to standard output. With --json it prints the
+// picture's data instead.
 func (a *commands) writePicture(p *codegraph.Picture, draws cli.DrawFunc, out string) error {
 	write := func(w io.Writer) error {
 		return draws(w, drawable(p), func(w *draw.Words) { w.Record, w.Constraint, w.Badge = "edge", "decision", "decision" })
@@ -205,7 +205,8 @@ func (a *commands) writePicture(p *codegraph.Picture, draws cli.DrawFunc, out st
 	return nil
 }
 
-// drawable is a picture of code as one of entities, which are drawn alike.
+// drawable converts a picture of code to a graph of entities, so that one function
+// draws both.
 func drawable(p *codegraph.Picture) entity.Graph {
 	g := entity.Graph{Root: p.Root, Depth: p.Depth, Left: p.Left}
 	for _, n := range p.Nodes {

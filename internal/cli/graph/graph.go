@@ -25,27 +25,28 @@ import (
 func (a *commands) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "Ask what the code declares, and how it hangs together",
+		Short: "Query the declarations of the code, and how they are connected",
 		Example: `  ken graph search retry
   ken graph dependents pay/retry.go`,
-		Long: "Ask what the project's files declare, and how it hangs together: files, packages, types, methods, functions, and the decisions " +
-			"that govern them. Every question first brings the graph up to date with the files; --stale asks it as it was saved. " +
+		Long: "Query what the project's files declare, and how it is connected: files, packages, types, methods, functions, and the decisions " +
+			"that govern them. Every query first updates the graph from the files; --stale uses it as it was saved. " +
 			"A NAME is a bare name (Shelf), the end of a longer one (store.Shelf, Shelf.View), a path, or an ID such as " +
 			"type:example.com/shop/cart.Line. Each edge is exact (from syntax, types or an index) or guessed from a name.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var q graphQuestion
-	cmd.PersistentFlags().BoolVar(&q.stale, "stale", false, "ask the graph as it was saved, without looking at the files")
+	cmd.PersistentFlags().BoolVar(&q.stale, "stale", false, "use the graph as it was saved, without reading the files")
 	cmd.AddCommand(a.graphBuildCommand(), a.graphRefsCommand(&q), a.graphDependentsCommand(&q), a.graphSearchCommand(&q), a.graphShowCommand(&q),
 		a.graphNeighboursCommand(&q), a.graphPictureCommand(&q), a.graphStatusCommand(&q), a.graphImportCommand(), a.graphExportCommand(&q))
 	return cmd
 }
 
-// graphQuestion is what all commands share that ask the graph.
+// graphQuestion holds the flag that all queries of the graph share.
 type graphQuestion struct{ stale bool }
 
-// askGraph runs fn on the project's graph, as it is with its files, or as it was saved.
+// askGraph runs fn on the project's graph: updated from the files, or as it was
+// saved.
 func (a *commands) askGraph(ctx context.Context, q *graphQuestion, fn func(*codegraph.View) error) error {
 	p := a.Progress()
 	defer p.Done()
@@ -61,17 +62,17 @@ func (a *commands) askGraph(ctx context.Context, q *graphQuestion, fn func(*code
 	return errors.Join(err, c.Close())
 }
 
-// nameChoices is how many things a name may stand for are listed.
+// nameChoices is how many matches of an ambiguous name are listed.
 const nameChoices = 10
 
-// graphID returns the ID of the one thing that a name stands for.
+// graphID returns the ID of the only node that a name matches.
 func graphID(v *codegraph.View, name string) (string, error) {
 	found, total := v.Find(name, nameChoices)
 	switch total {
 	case 1:
 		return found[0].ID, nil
 	case 0:
-		err := &ken.Error{Code: ken.CodeNotFound, Field: "NAME", Msg: "nothing in the code is called " + strconv.Quote(cli.Truncate(cli.Cell(name), 80)),
+		err := &ken.Error{Code: ken.CodeNotFound, Field: "NAME", Msg: "there is nothing in the code called " + strconv.Quote(cli.Truncate(cli.Cell(name), 80)),
 			Try: "ken graph search finds names by their parts."}
 		if near, _ := v.Search(name, nil, 3); len(near) > 0 {
 			var ids []string
@@ -104,7 +105,7 @@ func location(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-// edgeKinds are the kinds of edges, as flags take them.
+// edgeKinds returns the kinds of edges, as flags accept them.
 func edgeKinds() []string {
 	var out []string
 	for _, k := range []codegraph.EdgeKind{codegraph.Implements, codegraph.Inherits, codegraph.Calls, codegraph.References, codegraph.Imports,
@@ -114,7 +115,7 @@ func edgeKinds() []string {
 	return out
 }
 
-// nodeKinds are the kinds of nodes, as flags take them.
+// nodeKinds returns the kinds of nodes, as flags accept them.
 func nodeKinds() []string {
 	var out []string
 	for _, k := range []codegraph.Kind{codegraph.KindFile, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindType, codegraph.KindInterface,
@@ -124,7 +125,7 @@ func nodeKinds() []string {
 	return out
 }
 
-// buildFlags are those of ken graph build.
+// buildFlags holds the flags of ken graph build.
 type buildFlags struct{ types, noTypes, fresh bool }
 
 func (a *commands) graphBuildCommand() *cobra.Command {
@@ -151,11 +152,11 @@ func (a *commands) graphBuildCommand() *cobra.Command {
 	return cmd
 }
 
-// built is what a build found and did.
+// built is the result of ken graph build, in JSON.
 type built struct {
 	codegraph.Report
 	Types    *typed.Report `json:"types,omitempty"`
-	NoTypes  string        `json:"no_types,omitempty"` // why none were checked
+	NoTypes  string        `json:"no_types,omitempty"` // why types were not checked
 	Saved    string        `json:"saved,omitempty"`    // the file
 	NotSaved string        `json:"not_saved,omitempty"`
 	Seconds  float64       `json:"seconds"`
@@ -198,8 +199,8 @@ func (a *commands) buildGraph(ctx context.Context, o buildFlags) error {
 	return errors.Join(a.printBuilt(&out), c.Close())
 }
 
-// checkTypes refines the graph by types. That they can't be checked fails nothing
-// unless it must.
+// checkTypes refines the graph by types. If must is false, it only reports why
+// types can't be checked.
 func (a *commands) checkTypes(ctx context.Context, c *codebase.Codebase, p *cli.Progress, out *built, must bool) error {
 	late := time.AfterFunc(cli.ProgressDelay, func() { p.Update("types", 0, 1) })
 	_, report, err := c.Types(ctx)
@@ -243,10 +244,10 @@ func (a *commands) printBuilt(b *built) error {
 	return nil
 }
 
-// mostUnread is how many unreadable places are listed.
+// mostUnread is how many unreadable files are listed.
 const mostUnread = 10
 
-// printUnread tells what of the files is not in the graph.
+// printUnread prints the files that are missing from the graph.
 func (a *commands) printUnread(r *codegraph.Report) {
 	for _, why := range cli.SortedKeys(r.Skipped) {
 		fmt.Fprintf(a.Out, "skipped %d: %s\n", r.Skipped[why], why)
@@ -263,13 +264,13 @@ func (a *commands) printUnread(r *codegraph.Report) {
 	}
 }
 
-// pageFlags say which part of a list is shown.
+// pageFlags adds the flags that select a page of a list.
 func pageFlags(cmd *cobra.Command, p *codegraph.Page) {
 	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "list at most `N`, 1 to 1000")
 	cmd.Flags().IntVar(&p.Offset, "offset", 0, "leave out the first `N`")
 }
 
-// checkPage refuses what no page can be.
+// checkPage returns an error for an invalid page.
 func checkPage(p codegraph.Page) error {
 	if p.Limit < 1 || p.Limit > codegraph.MaxLimit {
 		return cli.Usagef("--limit: %d is outside 1..%d", p.Limit, codegraph.MaxLimit)
@@ -280,20 +281,20 @@ func checkPage(p codegraph.Page) error {
 	return nil
 }
 
-// kindFlag is a flag for some of the kinds that there are.
+// kindFlag adds a flag for a list of kinds.
 func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
 	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `KIND`: "+strings.Join(all, ", ")+" (repeatable)")
 	completeWith(cmd, "kind", all)
 }
 
-// completeWith completes a flag with words that are always the same, store or none.
+// completeWith completes a flag with a fixed list of words; no store is needed.
 func completeWith(cmd *cobra.Command, flag string, words []string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the command has no such flag
+		panic(err) // fails only if the command has no such flag
 	}
 }
 
-// checkKinds makes kinds of what a flag said.
+// checkKinds converts the values of a flag to kinds.
 func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	for _, s := range said {
 		if !slices.Contains(all, s) {
@@ -304,7 +305,7 @@ func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	return out, nil
 }
 
-// noteMore tells how to see what did not fit on a page.
+// noteMore prints how to see the next page.
 func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	switch next := p.Offset + shown; {
 	case total == 0:
@@ -316,11 +317,11 @@ func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	}
 }
 
-// graphStatus is how the graph stands.
+// graphStatus is the state of the graph, in JSON.
 type graphStatus struct {
 	Counts   codegraph.Counts        `json:"counts"`
-	Changed  int                     `json:"changed"` // files, since it was saved
-	Removed  int                     `json:"removed"` // likewise
+	Changed  int                     `json:"changed"` // files changed since it was saved
+	Removed  int                     `json:"removed"` // files removed since then
 	Problems []codegraph.FileProblem `json:"problems"`
 	Unread   int                     `json:"problems_total"`
 	File     string                  `json:"file"`
@@ -348,7 +349,7 @@ func (a *commands) graphStatusCommand(q *graphQuestion) *cobra.Command {
 			fmt.Fprintf(a.Out, "%d files, %d nodes (%d external packages), %s\n", c.Files, c.Nodes, c.External, cli.Count(c.Decisions, "decision"))
 			fmt.Fprintf(a.Out, "%d edges: %d exact, %d guesses\n", c.Edges, c.Edges-c.Guesses, c.Guesses)
 			if s.Saved.IsZero() {
-				fmt.Fprintln(a.Out, "it is not saved yet: ken graph build does that")
+				fmt.Fprintln(a.Out, "it is not saved yet: run ken graph build")
 			} else {
 				fmt.Fprintf(a.Out, "saved %s in %s, %d bytes; %d files changed since, %d removed\n", s.Saved.UTC().Format(cli.TimeFormat), s.File, s.Bytes, s.Changed, s.Removed)
 			}
@@ -368,7 +369,7 @@ func (a *commands) graphStatus(cmd *cobra.Command, q *graphQuestion) (s graphSta
 		return s, err
 	}
 	s.File, s.Problems = filepath.Join(cfg.State(root), codebase.FileName), []codegraph.FileProblem{}
-	if info, err := os.Stat(s.File); err == nil { // before it is saved again
+	if info, err := os.Stat(s.File); err == nil { // its time before it is saved again
 		s.Saved, s.Bytes = info.ModTime().UTC(), info.Size()
 	}
 	if q.stale {

@@ -43,7 +43,7 @@ func (a *commands) graphShowCommand(q *graphQuestion) *cobra.Command {
 	}
 }
 
-// shownLines is how many lines of a list people see.
+// shownLines is how many lines of a list a terminal shows.
 const shownLines = 40
 
 func (a *commands) printNode(s *codegraph.NodeDetails) {
@@ -70,7 +70,7 @@ func (a *commands) printNode(s *codegraph.NodeDetails) {
 	for _, p := range s.Places {
 		fmt.Fprintln(a.Out, "  "+cli.Cell(location(p.Path, p.Line)))
 	}
-	a.rest(s.PlaceMore)
+	a.printOmitted(s.PlaceMore)
 	if s.Parent != nil {
 		fmt.Fprintf(a.Out, "\nin\n  %s\n", cli.Cell(s.Parent.ID))
 	}
@@ -83,7 +83,7 @@ func (a *commands) printNode(s *codegraph.NodeDetails) {
 	for i := range members {
 		fmt.Fprintf(a.Out, "  %-9s  %s%s\n", members[i].Kind, cli.Cell(members[i].Name), locationSuffix(members[i].Path, members[i].Line))
 	}
-	a.rest(s.MemberAll - len(members))
+	a.printOmitted(s.MemberAll - len(members))
 	a.printEdges(s)
 	for _, p := range s.Problems {
 		fmt.Fprintf(a.Out, "\ncould not be read: %s: %s\n", location(s.Path, p.Line), cli.Cell(p.Text))
@@ -103,14 +103,14 @@ func (a *commands) printEdges(s *codegraph.NodeDetails) {
 		for _, c := range s.Out {
 			all += c.Exact + c.Guesses
 		}
-		a.rest(all - len(to))
+		a.printOmitted(all - len(to))
 	}
 	if len(s.In) > 0 {
 		fmt.Fprintf(a.Out, "\nfrom others: %s\n", kindCounts(s.In))
 	}
 }
 
-// locationSuffix formats a location to print behind other text.
+// locationSuffix formats a location to print after other text.
 func locationSuffix(path string, line int) string {
 	if p := location(path, line); p != "" {
 		return "  " + cli.Cell(p)
@@ -118,8 +118,8 @@ func locationSuffix(path string, line int) string {
 	return ""
 }
 
-// rest prints how many entries a list leaves out.
-func (a *commands) rest(n int) {
+// printOmitted prints how many entries a list leaves out.
+func (a *commands) printOmitted(n int) {
 	if n > 0 {
 		fmt.Fprintf(a.Out, "  … and %d more\n", n)
 	}
@@ -224,22 +224,22 @@ func (a *commands) printRefs(v *codegraph.View, name string, kinds []codegraph.E
 	rows := make([][]string, len(refs.Refs))
 	for i := range refs.Refs {
 		r := &refs.Refs[i]
-		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, times(r.Times)}
+		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, placeCount(r.Times)}
 	}
 	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM", "PLACES"}, rows)
 	a.noteMore(len(rows), p, refs.Total)
 	return nil
 }
 
-// times is a number of places, empty when nobody counted.
-func times(n int) string {
+// placeCount formats a number of places; "" for 0.
+func placeCount(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return strconv.Itoa(n)
 }
 
-// kindCounts says how many edges there are of each kind.
+// kindCounts formats the number of edges of each kind.
 func kindCounts(counts []codegraph.KindCount) string {
 	parts := make([]string, len(counts))
 	for i, c := range counts {
@@ -369,11 +369,11 @@ func (a *commands) printNeighbours(v *codegraph.View, args []string, limit int) 
 	return nil
 }
 
-// completing is how long a shell waits for names.
+// completing is the longest time that shell completion takes.
 const completing = time.Second
 
-// completesNodes completes names of the code from the graph as it was saved: a bare
-// name, the end of a longer one, or an ID, whichever was begun.
+// completesNodes completes the name of a code node from the saved graph: a bare
+// name, the end of a qualified name, or an ID.
 func (a *commands) completesNodes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	if len(args) > 0 && cmd.Name() != "neighbours" {
@@ -407,7 +407,7 @@ func nodeNames(v *codegraph.View, begun string) (out []string) {
 	return out
 }
 
-// forms are the ways to say a node, the shortest first.
+// forms returns the names by which a node can be given, shortest first.
 func forms(n *codegraph.Node) []string {
 	out := []string{n.Name}
 	for i := len(n.Qualified) - len(n.Name) - 2; i > 0; i-- {

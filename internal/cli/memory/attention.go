@@ -26,11 +26,11 @@ func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out
 	return out, err
 }
 
-// attentionEvents are the reasons for which items wait.
+// attentionEvents lists the reasons for which items are in the queue.
 var attentionEvents = []string{string(attention.Disputed), string(attention.Contradicts), string(attention.Superseded), string(attention.Unsure),
 	string(attention.Rejected), string(attention.Rule), string(attention.ForgetRequested), string(attention.DisputeRequested)}
 
-// attentionOptions choose items.
+// attentionOptions holds the flags that select items.
 type attentionOptions struct {
 	event    string
 	all, yes bool
@@ -52,7 +52,7 @@ func (a *commands) attentionCommand() *cobra.Command {
 		Long: "List what a person should look at, warnings first: verified claims that were disputed, claims that contradict each other, " +
 			"claims that a less certain one replaced, claims of little confidence that nobody has verified for a week, candidate rules, and writes that " +
 			"were refused because they had no evidence. Each comes with what to do and the commands for it, the likeliest first. What is " +
-			"settled is gone from the list by itself.\n\n" +
+			"settled disappears from the list.\n\n" +
 			"On a terminal a long group shows its first items; --event lists one group whole. approve, reject and dismiss settle a whole group with --event.",
 		Example: `  ken attention
   ken attention --event unsure
@@ -75,12 +75,12 @@ func (a *commands) attentionCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "what was dismissed, too")
+	f.BoolVar(&o.all, "all", false, "include dismissed items")
 	f.StringVar(&o.event, "event", "", "only items of this `EVENT`: "+strings.Join(attentionEvents, ", "))
 	a.CompleteFlag(cmd, "event", cli.FixedChoices(attentionEvents...))
 	cmd.AddCommand(
 		a.settleCommand("dismiss", "Hide items until something about them changes",
-			"Hide items of the list until something about them changes: they are others then. The claims that they are about stay as they are. ",
+			"Hide items of the list until something about them changes. Their claims are not changed. ",
 			"  ken attention dismiss 3f2a9c117b0e\n  ken attention dismiss --event rejected --yes", "dismissed",
 			func(ctx context.Context, d *operator.Desk, s store.Engine, it *attention.Item) error {
 				return attention.Dismiss(ctx, s.Shelf(), it.ID)
@@ -114,11 +114,11 @@ func (a *commands) attentionCommand() *cobra.Command {
 }
 
 func oneByOne(it *attention.Item) error {
-	return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "an item of the event " + string(it.Event) + " is decided by itself",
+	return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "an item of the event " + string(it.Event) + " must be decided one by one",
 		Try: "Use one of its commands: ken attention --event " + string(it.Event) + " lists them."}
 }
 
-// settle settles one item.
+// settle is a function that settles one item.
 type settle func(context.Context, *operator.Desk, store.Engine, *attention.Item) error
 
 func (a *commands) settleCommand(name, short, long, example, done string, fn settle) *cobra.Command {
@@ -152,8 +152,8 @@ func (a *commands) settleCommand(name, short, long, example, done string, fn set
 	return cmd
 }
 
-// settle settles the items that ids or an event name. One that fails does not stop the others, unless
-// the store can't be written at all.
+// settle settles the items selected by ids or an event name. If one fails, it continues with the
+// others, unless the store can't be written at all.
 func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions, done string, fn settle) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
@@ -194,7 +194,7 @@ func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions
 				failed = fmt.Errorf("%s: %w", chosen[i].ID, failed)
 			}
 			if err = errors.Join(err, failed); ctx.Err() != nil || errors.Is(failed, ken.ErrUnavailable) {
-				break // the others would fail alike
+				break // the others would fail too
 			}
 		}
 		if a.JSON {
@@ -207,7 +207,7 @@ func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions
 	})
 }
 
-// attentionItem finds an item by the beginning of its id.
+// attentionItem returns the item whose id begins with id.
 func attentionItem(items []attention.Item, id string) (*attention.Item, error) {
 	var found []*attention.Item
 	for i := range items {
@@ -225,7 +225,7 @@ func attentionItem(items []attention.Item, id string) (*attention.Item, error) {
 	return nil, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q fits %d items", id, len(found)), Try: "Give more of the id."}
 }
 
-// printAttention prints the queue. With fold a long group shows its first items on a terminal.
+// printAttention prints the queue. With fold, a terminal shows only the first items of a long group.
 func (a *commands) printAttention(items []attention.Item, fold bool) error {
 	switch {
 	case a.JSON:

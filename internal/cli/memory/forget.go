@@ -29,11 +29,11 @@ func (a *commands) forgetCommand() *cobra.Command {
 		Use:   "forget ID",
 		Short: "Erase a claim and everything derived from it",
 		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
-			"in the log and on the disk. Messages of sessions that it came from go too, and an episode that tells it is written anew without " +
-			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.\n\n" +
-			"It says which turns had been given the claim, as far as receipts are kept, and what it looked through. What can't be erased at once, " +
-			"as on a full disk, is noted, and done by itself when the store is opened next; the exit status is 1 until then. Doing it again with the " +
-			"same ID goes on where it ended.",
+			"in the log and on the disk. Messages of sessions that it came from are deleted too, and an episode that mentions it is rewritten without " +
+			"it. Only a note of when, by whom and why stays. It can't be undone, so it asks first.\n\n" +
+			"It prints which turns received the claim, as far as receipts are stored, and which places it searched. What can't be erased at once, " +
+			"as on a full disk, is erased when the store is opened next; the exit status is 1 until then. Running it again with the " +
+			"same ID continues where it ended.",
 		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ func (a *commands) forgetCommand() *cobra.Command {
 func (a *commands) forget(ctx context.Context, id, reason string, yes bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
-		before := errors.Is(err, ken.ErrNotFound) // it may have been forgotten: that goes on, and is no news
+		before := errors.Is(err, ken.ErrNotFound) // an earlier call may have forgotten it and left work to do
 		if before {
 			c.ID, err = id, nil
 		}
@@ -60,8 +60,8 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 				return err
 			}
 		}
-		// Not through a desk, which would not stop when somebody presses Ctrl-C. Some may
-		// be gone although an error follows: they are told either way.
+		// Not through a desk, because a desk does not stop at Ctrl-C. Some claims may be
+		// forgotten even if an error follows, so they are printed in any case.
 		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: cli.CurrentUser()})
 		switch {
 		case a.JSON && (failed == nil || len(gone.Claims) > 0):
@@ -76,14 +76,14 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 				fmt.Fprintf(a.Err, "ken: %d messages of sessions went with it\n", gone.Messages)
 			}
 			for _, id := range gone.Redacted {
-				fmt.Fprintf(a.Err, "ken: an episode was written anew without it: %s\n", id)
+				fmt.Fprintf(a.Err, "ken: an episode was rewritten without it: %s\n", id)
 			}
 			a.printGiven(gone.Given)
 			for _, file := range gone.Files {
-				fmt.Fprintf(a.Err, "ken: %s is yours, and still says it\n", file)
+				fmt.Fprintf(a.Err, "ken: %s is your own file, and still contains it\n", file)
 			}
 			if len(gone.Looked) > 0 {
-				fmt.Fprintf(a.Err, "ken: looked through, and clean: %s\n", strings.Join(gone.Looked, ", "))
+				fmt.Fprintf(a.Err, "ken: searched, and clean: %s\n", strings.Join(gone.Looked, ", "))
 			}
 		}
 		return failed
@@ -93,18 +93,19 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 // givenLines is how many turns are listed.
 const givenLines = 20
 
-// printGiven lists the turns that a claim was given to.
+// printGiven prints the turns that were given a claim.
 func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
 	}
-	fmt.Fprintf(a.Err, "ken: turns whose models had been given it: %d\n", len(given))
+	fmt.Fprintf(a.Err, "ken: turns whose models received it: %d\n", len(given))
 	for _, g := range given[max(0, len(given)-givenLines):] {
 		fmt.Fprintf(a.Err, "  %s  session %s  turn %s\n", g.At.Local().Format(time.DateTime), cmp.Or(g.Session, "-"), g.Turn)
 	}
 }
 
-// confirm shows what would be deleted and asks the user. Without a terminal it refuses.
+// confirm shows what would be deleted and asks the user. Without a terminal it returns an
+// error.
 func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
 	would, err := l.Operator().WouldForget(ctx, owner, id)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id s
 	}
 	a.printGiven(would.Given)
 	if would.Memory {
-		fmt.Fprintln(a.Err, "  MEMORY.md is written anew")
+		fmt.Fprintln(a.Err, "  MEMORY.md is rewritten")
 	}
 	return a.Confirm("Erase for good?", "Nothing was forgotten.")
 }
@@ -178,8 +179,8 @@ func (a *commands) disputeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispute ID --reason TEXT",
 		Short: "Mark a claim as contested",
-		Long: "Mark a claim as contested. No new turn and no recall is given it any more, unless recall asks for --status disputed. A conversation that " +
-			"was told it keeps the earlier block, and its next block says that the claim is disputed since. " +
+		Long: "Mark a claim as contested. New turns and recalls no longer get it, unless recall asks for --status disputed. A conversation that " +
+			"received it keeps the earlier block, and its next block says that the claim is now disputed. " +
 			"ken verify settles the dispute in its favour, ken supersede against it.",
 		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
 		Args:    cli.ExactArgs("ID"),
@@ -217,10 +218,10 @@ func (a *commands) supersedeCommand() *cobra.Command {
 func (a *commands) knowledgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "knowledge",
-		Short: "Look after what is kept",
+		Short: "Clean up stored knowledge",
 		Example: `  ken knowledge gc
   ken knowledge gc --apply`,
-		Long: "Look after what is kept, by the windows of .ken/knowledge/lifecycle.yaml.",
+		Long: "Clean up stored knowledge, by the periods of .ken/knowledge/lifecycle.yaml.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -232,13 +233,13 @@ func (a *commands) gcCommand() *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Show what is due to be archived, demoted or deleted, and do it with --apply",
-		Long: "Show what would change and why; nothing does without --apply. Claims that were superseded or have expired are archived, " +
+		Short: "Show what is due to be archived, demoted or deleted; --apply does it",
+		Long: "Show what would change and why; nothing changes without --apply. Claims that were superseded or have expired are archived, " +
 			"approved patterns that no session has seen again become candidates, and what is left of gone files is forgotten, in the graph of the " +
 			"code, too. Files of superseded decisions move to the folder archive beside them. Messages of harvested sessions, done jobs, old event " +
 			"files, and state files that .ken/.kenignore names are deleted. A verified claim without new evidence counts as inferred, which " +
-			"is only told.\n\n" +
-			"After how many days, .ken/knowledge/lifecycle.yaml says; ken init writes it. Archived claims stay in the store: ken recall " +
+			"is only reported.\n\n" +
+			".ken/knowledge/lifecycle.yaml, which ken init writes, sets the number of days. Archived claims stay in the store: ken recall " +
 			"--archived finds them.",
 		Example: `  ken knowledge gc
   ken knowledge gc --apply`,
@@ -249,7 +250,7 @@ func (a *commands) gcCommand() *cobra.Command {
 	return cmd
 }
 
-// gcView is a change and its outcome.
+// gcView is a change and its result, in JSON.
 type gcView struct {
 	lifecycle.Change
 	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed
@@ -277,7 +278,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 		demotes := func(c lifecycle.Change) bool { return c.Rule == lifecycle.DemotePatterns }
 		desk := cli.Desk(l, s)
 		memory := apply && slices.ContainsFunc(plan, demotes)
-		if memory { // what was approved by hand must not be demoted, nor approve again what is
+		if memory { // what was approved by hand must be neither demoted nor approved again
 			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
@@ -299,7 +300,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 	})
 }
 
-// collect makes the changes and sets their outcomes in views.
+// collect applies the changes and sets their results in views.
 func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
 	p := a.Progress()
 	defer p.Done()
@@ -327,7 +328,7 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 	for i := range r.Failed {
 		note(&r.Failed[i].Change, "failed", r.Failed[i].Err.Error())
 	}
-	if deleted { // the pages that held it are free, and still full of it
+	if deleted { // free pages still contain the deleted text
 		if compacted := s.Compact(context.WithoutCancel(ctx)); compacted != nil {
 			err = errors.Join(err, fmt.Errorf("clear the disk: %w", compacted))
 		}
@@ -335,8 +336,8 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 	return err
 }
 
-// printGC shows a plan, and after --apply the part of it that was carried out. Rows
-// that only say how something counts by now are in both.
+// printGC prints a plan, or after --apply the changes that were made. It always prints
+// rows that only report how a claim counts now.
 func (a *commands) printGC(views []gcView, applied bool) error {
 	if a.JSON {
 		return a.PrintJSON(map[string]any{"applied": applied, "changes": views})
@@ -367,7 +368,7 @@ func (a *commands) printGC(views []gcView, applied bool) error {
 	return nil
 }
 
-// changes counts what there was to do.
+// changes returns the number of changes in views.
 func changes(views []gcView) (n int) {
 	for i := range views {
 		if !views[i].Computed {
@@ -377,7 +378,7 @@ func changes(views []gcView) (n int) {
 	return n
 }
 
-// kenDir is the folder whose state files may be marked ephemeral; empty while the
+// kenDir returns the folder whose state files may be marked ephemeral; "" if the
 // project's own state is not used.
 func kenDir(l *middleware.Layer) string {
 	dir := filepath.Join(l.Root(), ".ken")

@@ -28,22 +28,22 @@ type importOptions struct {
 	from, rejects         string
 	dryRun, schema, vouch bool
 
-	seen map[string]bool // keys that were read
+	seen map[string]bool // keys read so far
 }
 
 func (a *commands) importCommand() *cobra.Command {
 	o := importOptions{seen: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER|-…",
-		Short: "Bring what other tools remember, and claims as JSON lines",
+		Short: "Import claims as JSON lines, and the memory of other tools",
 		Long: "Read claims from JSON lines, as ken export writes them, and the memory of other tools: exports of mem0, Zep, Letta and " +
-			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is told from the " +
-			"file; --from says it otherwise. The same file again changes nothing. The claims become the owner's.\n\n" +
+			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is detected from the " +
+			"file; --from overrides that. Importing the same file again changes nothing. The claims become the owner's.\n\n" +
 			"What is imported reads as facts and candidate rules; ken memory review approves those. Your own rule files, such as " +
-			"~/.claude/CLAUDE.md, are your word, and --vouch says so of any file: their rules are rules at once. " +
-			"What ken export wrote comes back whole, with its rules.\n\n" +
-			"What can't be read is reported, each kind of problem once, and the rest is imported; the exit status is then 1. When it is stopped, " +
-			"whole batches are in and the rest is not.",
+			"~/.claude/CLAUDE.md, count as your own word, and --vouch does so for any file: their rules are rules at once. " +
+			"Files of ken export are imported completely, with their rules.\n\n" +
+			"Lines that can't be read are reported, each kind of problem once, and the rest is imported; the exit status is then 1. If it is stopped, " +
+			"complete batches are imported and the rest is not.",
 		Example: `  ken import claims.jsonl
   ken import --dry-run ~/notes
   ken import --from claude-code --vouch CLAUDE.md AGENTS.md
@@ -93,7 +93,7 @@ func formatNames() (out string) {
 // importSource is a file to import.
 type importSource struct {
 	path   string
-	name   string // for people, and for keys
+	name   string // for messages and keys
 	format foreign.Format
 }
 
@@ -160,7 +160,7 @@ func (a *commands) showClaim(c *ken.Claim) {
 	a.PrintTable([]string{"", ""}, [][]string{{what, cli.Headline(c)}})
 }
 
-// importSources finds the files, so that a misspelled one shows before anything is written.
+// importSources checks the files, so that a misspelled name is reported before anything is written.
 func (a *commands) importSources(files []string, o *importOptions) (out []importSource, err error) {
 	given := foreign.Format(o.from)
 	if o.from != "" && !slices.Contains(foreign.Formats(), given) {
@@ -183,7 +183,7 @@ func (a *commands) importSources(files []string, o *importOptions) (out []import
 	return out, nil
 }
 
-// folderSources lists the files of a folder that are read.
+// folderSources lists the files of a folder that can be imported.
 func folderSources(dir string, format foreign.Format) (out []importSource, err error) {
 	const most = 50_000
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
@@ -224,12 +224,11 @@ func folderSources(dir string, format foreign.Format) (out []importSource, err e
 	return out, nil
 }
 
-// importAll reads the files until they or ctx end. A last batch that is not
-// full when ctx ends is dropped.
+// importAll reads the files until they or ctx end. If ctx ends, an incomplete last batch is dropped.
 func (a *commands) importAll(ctx context.Context, im *importer, sources []importSource, o *importOptions) error {
 	for _, src := range sources {
 		if err := a.importFile(ctx, im, src, o); err != nil {
-			im.flush(ctx) // the files before it are good
+			im.flush(ctx) // the files before it are valid
 			return err
 		}
 		if ctx.Err() != nil {
@@ -258,7 +257,7 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 				im.sum.Unvouched++
 			}
 			if it.Err == nil && it.History == nil && !o.vouch {
-				it.Err = im.overPerson(ctx, &it.Claim)
+				it.Err = im.checkPersonsKey(ctx, &it.Claim)
 			}
 			im.add(ctx, src.path, it.Line)
 		}
@@ -269,12 +268,12 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 	return unknown
 }
 
-// readSource yields a file's entries. It tells the format when the first bytes are there.
+// readSource yields a file's entries. It detects the format from the first bytes.
 func readSource(in io.Reader, src importSource, o *importOptions, unknown *error) iter.Seq[foreign.Item] {
 	return func(yield func(foreign.Item) bool) {
 		br := bufio.NewReaderSize(in, foreign.Head)
 		if src.format == "" {
-			_, _ = br.Peek(1) // then as much as has come; an error shows again
+			_, _ = br.Peek(1) // read one buffer; an error occurs again at the next read
 			head, _ := br.Peek(br.Buffered())
 			if src.format, *unknown = foreign.Guess(src.name, head); *unknown != nil {
 				return
@@ -292,9 +291,9 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 	}
 }
 
-// ownRules reports whether path is one of the files in which the user tells an agent what to do in
-// every project. Nothing else tells that the user wrote a file: a project's files may be anybody's, and
-// agents, extensions and clones of strangers write to the other folders of an agent.
+// ownRules reports whether path is one of the files with the user's instructions for an agent in all
+// projects. Only those are known to be the user's own words. A project's files may be anybody's, and
+// agents, extensions and cloned repositories write to the other folders of an agent.
 func ownRules(path string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -315,8 +314,8 @@ func ownRules(path string) bool {
 	return false
 }
 
-// cloned reports whether folder, or one in it that path is in, is the top of a git repository.
-// Both are real paths.
+// cloned reports whether folder, or a folder in it that contains path, is the root of a git repository.
+// Both must be real paths.
 func cloned(folder, path string) bool {
 	for dir := filepath.Dir(path); trust.Inside(folder, dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

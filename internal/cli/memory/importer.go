@@ -19,33 +19,34 @@ import (
 )
 
 const (
-	importBatch  = 1000 // lines in one transaction
-	importFlight = 2    // batches at once: one is prepared while the other is written
+	importBatch = 1000 // lines in a transaction
+	maxBatches  = 2    // batches in progress: one is prepared while the other is written
 )
 
-// importSummary is what became of the lines.
+// importSummary counts the results of an import, in JSON.
 type importSummary struct {
 	Owner     string `json:"owner"`
 	DryRun    bool   `json:"dry_run,omitempty"` // nothing was written
 	Written   int    `json:"written"`
-	Unchanged int    `json:"unchanged"` // were there already
+	Unchanged int    `json:"unchanged"` // existed already
 	Failed    int    `json:"failed"`
-	Adopted   int    `json:"adopted"` // of those that are in, claims that carried another owner
-	// Candidates are claims that read like rules and that nobody vouches for.
+	Adopted   int    `json:"adopted"` // imported claims that had another owner
+	// Candidates counts claims that read like rules but have no person's word.
 	Candidates int `json:"rule_candidates"`
-	Rules      int `json:"rules"` // claims that are rules at once
-	// Unvouched are the lines and rows that said what only a person can say, such as that they are rules.
+	Rules      int `json:"rules"` // claims that became rules
+	// Unvouched counts the entries with a statement that only a person may make, such as that
+	// they are rules.
 	Unvouched int `json:"unvouched,omitempty"`
 
-	LeftOut  map[string]int   `json:"left_out,omitempty"` // entries that say nothing, by the reason
+	LeftOut  map[string]int   `json:"left_out,omitempty"` // entries without content, by reason
 	Problems []*importProblem `json:"problems,omitempty"`
 }
 
-// importProblem is one kind of problem.
+// importProblem groups errors of the same kind.
 type importProblem struct {
 	Count int      `json:"count"`
 	At    []string `json:"at"`     // the first places, as file:line
-	Error string   `json:"detail"` // of the first
+	Error string   `json:"detail"` // the first error
 	Try   string   `json:"try,omitempty"`
 
 	kind string
@@ -75,20 +76,20 @@ func (s importSummary) String() string {
 	return out
 }
 
-// importer collects lines into batches and writes them. Its methods are called
-// from one goroutine.
+// importer collects lines into batches and writes them. Its methods must be called from one
+// goroutine.
 type importer struct {
 	s        store.Engine
-	tell     io.Writer // hears about the lines that failed
+	tell     io.Writer // receives messages about failed lines
 	progress *cli.Progress
 	sum      importSummary
 
-	dry         func(*ken.Claim) // shows a claim that would be written; nil writes it
-	dryKeys     map[string]bool  // shown already
+	dry         func(*ken.Claim) // called with each claim instead of writing it; nil writes
+	dryKeys     map[string]bool  // keys that dry was called with
 	keepRejects bool
-	rejects     [][]byte // what was refused, as JSON
+	rejects     [][]byte // rejected entries, as JSON
 
-	stopped error // the store can't be written: the rest is not tried
+	stopped error // the store can't be written, so the rest is skipped
 
 	next   *importedBatch
 	flight []*importedBatch // oldest first
@@ -101,16 +102,16 @@ type importedBatch struct {
 	out   chan []store.Outcome
 }
 
-// importedLine is where a line was, and what is wrong with it; without an error
-// it is the next of the batch's claims.
+// importedLine is the position of a line and its error. A line without an error corresponds to
+// the next claim of the batch.
 type importedLine struct {
 	file    string
 	n       int
 	err     error
 	adopted bool
 	rule    bool
-	raw     []byte     // as it came, or nil
-	claim   *ken.Claim // nil for a line that can't be read
+	raw     []byte     // as read; may be nil
+	claim   *ken.Claim // nil for an unreadable line
 }
 
 // skip counts an entry that is left out.
@@ -121,7 +122,7 @@ func (im *importer) skip(why string) {
 	im.sum.LeftOut[why]++
 }
 
-// add takes one line.
+// add adds a line to the current batch.
 func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	if im.next == nil {
 		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
@@ -143,9 +144,9 @@ func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	}
 }
 
-// overPerson refuses a claim whose key is that of other words which a person wrote or made a
-// rule: a file that nobody vouches for could put its own in their place.
-func (im *importer) overPerson(ctx context.Context, c *ken.Claim) error {
+// checkPersonsKey returns an error if a claim's key belongs to a claim with other words that a
+// person wrote or made a rule. Otherwise an untrusted file could replace those words.
+func (im *importer) checkPersonsKey(ctx context.Context, c *ken.Claim) error {
 	if c.Key == "" || c.Support(nil).Trust == ken.TrustOperator {
 		return nil
 	}
@@ -159,22 +160,22 @@ func (im *importer) overPerson(ctx context.Context, c *ken.Claim) error {
 	if had.Text == c.Text || !had.Constraint && !had.Approved() && had.Support(nil).Trust != ken.TrustOperator {
 		return nil
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person's claim has this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
+	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote the claim with this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
 }
 
-// flush starts writing the batch at hand. Two batches that name the same claim
-// never run at once: the later line must win.
+// flush starts writing the current batch. Batches that name the same claim never run at the
+// same time, because the later line must win.
 func (im *importer) flush(ctx context.Context) {
 	b := im.next
 	if b == nil {
 		return
 	}
 	im.next = nil
-	for len(im.flight) >= importFlight || im.conflicts(b) {
+	for len(im.flight) >= maxBatches || im.conflicts(b) {
 		im.settle()
 	}
 	im.flight = append(im.flight, b)
-	ctx = context.WithoutCancel(ctx) // a batch is in or not, and the summary must know
+	ctx = context.WithoutCancel(ctx) // a batch is written as a whole, and the summary counts it
 	if im.dry != nil {
 		b.out <- im.wouldImport(ctx, b.in)
 		return
@@ -182,7 +183,7 @@ func (im *importer) flush(ctx context.Context) {
 	go func() { b.out <- im.s.Import(ctx, b.in) }()
 }
 
-// wouldImport shows what an import of claims would write.
+// wouldImport returns the outcomes that an import of claims would have.
 func (im *importer) wouldImport(ctx context.Context, in []store.Incoming) []store.Outcome {
 	if im.dryKeys == nil {
 		im.dryKeys = map[string]bool{}
@@ -209,7 +210,7 @@ func (im *importer) wouldImport(ctx context.Context, in []store.Incoming) []stor
 		given := c.Constraint
 		reading.Assign(&c, im.s)
 		if c.Constraint && !given && !vouched(&c) {
-			c.Constraint, c.RuleCandidate = false, true // as the store has it
+			c.Constraint, c.RuleCandidate = false, true // as the store would store it
 		}
 		if c.RuleCandidate {
 			im.sum.Candidates++
@@ -220,8 +221,8 @@ func (im *importer) wouldImport(ctx context.Context, in []store.Incoming) []stor
 	return out
 }
 
-// keepEvidence gives a claim that rests on its file alone the evidence that it has in the
-// store, if it is there already: the same words in another file say nothing new.
+// keepEvidence gives a claim whose only evidence is its file the evidence that the store has
+// for the same words, because the same words in another file are no new evidence.
 func (im *importer) keepEvidence(ctx context.Context, c *ken.Claim) {
 	if c.Key == "" || slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
 		return e.Kind != ken.EvidenceArtifact || !strings.HasPrefix(e.ArtifactID, "import:")
@@ -233,7 +234,7 @@ func (im *importer) keepEvidence(ctx context.Context, c *ken.Claim) {
 	}
 }
 
-// isRule reports whether a claim is a rule as soon as it is written.
+// isRule reports whether a claim becomes a rule when it is written.
 func (im *importer) isRule(c *ken.Claim) bool {
 	probe := *c
 	if vouched(c) {
@@ -242,7 +243,7 @@ func (im *importer) isRule(c *ken.Claim) bool {
 	return probe.Constraint
 }
 
-// vouched reports whether a person's word outside of a session makes rules of a claim.
+// vouched reports whether a claim has the word of a person outside of a session.
 func vouched(c *ken.Claim) bool {
 	return slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
 		return e.Kind != ken.EvidenceUserStatement && e.Kind != ken.EvidenceMessage && e.Speaker() == ken.TrustOperator
@@ -260,7 +261,7 @@ func (im *importer) conflicts(b *importedBatch) bool {
 	return false
 }
 
-// settle waits for the oldest batch and counts what became of it.
+// settle waits for the oldest batch and counts its results.
 func (im *importer) settle() {
 	b := im.flight[0]
 	im.flight = im.flight[1:]
@@ -277,7 +278,7 @@ func (im *importer) settle() {
 		}
 		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
 			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
-				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
+				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: claims that are imported already do not change.")}
 		}
 		if l.err != nil && im.stopped == nil {
 			im.note(&l)
@@ -309,10 +310,10 @@ func (im *importer) settleAll() {
 	}
 }
 
-// note keeps a line that failed, with the others of its kind.
+// note records a failed line with the others of its kind.
 func (im *importer) note(l *importedLine) {
 	text := l.err.Error()
-	kind := particulars.ReplaceAllString(text, "…")
+	kind := variableParts.ReplaceAllString(text, "…")
 	i := slices.IndexFunc(im.sum.Problems, func(p *importProblem) bool { return p.kind == kind })
 	if i < 0 {
 		im.sum.Problems = append(im.sum.Problems, &importProblem{Error: text, Try: ken.Hint(l.err), kind: kind})
@@ -328,18 +329,17 @@ func (im *importer) note(l *importedLine) {
 	}
 	raw := l.raw
 	if raw == nil && l.claim != nil {
-		raw, _ = json.Marshal(l.claim) // a claim that came from text has nothing that can't be written
+		raw, _ = json.Marshal(l.claim) // can't fail: the claim came from text
 	}
 	if raw != nil {
 		im.rejects = append(im.rejects, raw)
 	}
 }
 
-// particulars are what differs between errors of one kind: quoted words and numbers.
-var particulars = lazyregexp.New(`"[^"]*"|\d+`)
+// variableParts matches what differs between errors of one kind: quoted words and numbers.
+var variableParts = lazyregexp.New(`"[^"]*"|\d+`)
 
-// explain tells of the lines that failed: each kind of problem once, with where it is and what
-// to do.
+// explain prints the problems: each kind once, with its places and a hint.
 func (im *importer) explain() {
 	hints := map[string]bool{}
 	for _, p := range im.sum.Problems {
@@ -358,7 +358,7 @@ func (im *importer) explain() {
 	}
 }
 
-// writeRejects writes what was refused, one JSON value a line.
+// writeRejects writes the rejected entries, one JSON value a line.
 func (im *importer) writeRejects(path string) error {
 	if path == "" || len(im.rejects) == 0 {
 		return nil
@@ -373,7 +373,7 @@ func (im *importer) writeRejects(path string) error {
 	})
 }
 
-// candidates counts the candidate rules of the store.
+// candidates counts the rule candidates in the store.
 func (im *importer) candidates(ctx context.Context) (n int, err error) {
 	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true}
 	for _, err := range im.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
@@ -385,17 +385,16 @@ func (im *importer) candidates(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// embed gives the new claims their vectors where a service makes them; a model
-// in this process has done so while they were written.
+// embed computes the vectors of the new claims if a service makes them. A model in this
+// process has made them during the import.
 func (im *importer) embed(ctx context.Context) {
 	if _, err := im.s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
 		fmt.Fprintf(im.tell, "ken: the claims are found by words, not yet by meaning: %v\nTry: ken index, later.\n", err)
 	}
 }
 
-// untilDone yields what seq yields, and ends when ctx does although seq may still
-// wait for a terminal or a pipe: seq runs in a goroutine of its own, which ends
-// with the next value that comes.
+// untilDone yields the values of seq until ctx ends, even if seq is still waiting for a
+// terminal or a pipe. seq runs in a goroutine of its own, which ends at the next value.
 func untilDone[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -24,7 +24,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// learnOptions are the fields of a claim, as flags.
+// learnOptions holds a claim's fields, from flags.
 type learnOptions struct {
 	kind, heading, status  string
 	confidence, importance float64
@@ -33,7 +33,7 @@ type learnOptions struct {
 	aspect                 string
 	expires, source        string
 	rule                   bool
-	ruleGiven              bool // by a flag
+	ruleGiven              bool // whether the flag was set
 	evidence               evidenceFlags
 }
 
@@ -41,12 +41,12 @@ func (a *commands) learnCommand() *cobra.Command {
 	var o learnOptions
 	cmd := &cobra.Command{
 		Use:   "learn [TEXT|-]",
-		Short: "Keep a claim",
-		Long: "Keep a claim and print its id. Without any evidence, the claim is the word of whoever runs the command. " +
-			"A claim with a known --key is a new version of that claim, and no change when nothing differs.\n\n" +
-			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --about, --aspect and " +
-			"--rule say so instead, on an operator's word: no model changes that. What only may be a rule, and a rule about nothing, waits in " +
-			"ken memory review and is a fact meanwhile; --rule makes it one at once, and --rule=false none.",
+		Short: "Store a claim",
+		Long: "Store a claim and print its id. Without any evidence, the current user's statement is its evidence. " +
+			"A claim with a known --key is a new version of that claim; if nothing differs, nothing changes.\n\n" +
+			"What it is about, its aspect, and whether it is a rule is read from the text, and printed with the id. --about, --aspect and " +
+			"--rule set these instead, and no model changes them. A possible rule, and a rule about no entity, waits in " +
+			"ken memory review and is a fact meanwhile; with --rule it is a rule at once, and with --rule=false never.",
 		Example: `  ken learn "The mailer uses SES."
   ken learn "Payments are idempotent by request id" --file payments/handler.go
   ken learn "The flaky test is fixed" --command "go test ./..." --exit 0
@@ -86,7 +86,7 @@ func (a *commands) learnCommand() *cobra.Command {
 	return cmd
 }
 
-// learnedView is a claim as it was kept, and the dependencies that it states.
+// learnedView is the stored claim, with the dependencies that it states.
 type learnedView struct {
 	inspect.Claim
 	Understood   structure.Understanding `json:"understood"`
@@ -110,7 +110,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 			return err
 		}
 		if err := l.Operator().Derive(ctx, a.Owner, id); err != nil {
-			fmt.Fprintln(a.Err, "ken: the claim is kept; what it depends on is found out later:", err)
+			fmt.Fprintln(a.Err, "ken: the claim is stored; its dependencies are determined later:", err)
 		}
 		if c, err = s.Get(ctx, id); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		a.Note(cli.DescribeFiled(&c, deps))
 		for _, old := range replaced {
 			was, err := s.Get(ctx, old)
-			if err == nil && was.SupersededBy != "" { // of which one value may have changed
+			if err == nil && was.SupersededBy != "" { // one value of its list may have changed
 				if is, err := s.Get(ctx, was.SupersededBy); err == nil && consolidate.Plain(is.Text) == consolidate.Plain(was.Text) {
 					a.Note("It changes " + is.ID + ": " + is.Text)
 					continue
@@ -145,7 +145,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	})
 }
 
-// claim builds the claim that the flags describe.
+// claim builds the claim from the flags.
 func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error) {
 	ev, err := o.evidence.mechanicalEvidence(root, now)
 	if err != nil {
@@ -170,26 +170,27 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	return c, nil
 }
 
-// file files a claim as its flags say. What they leave open is read from the text, so
-// that a rule on an operator's word has an aspect as any other.
+// file files a claim by the flags. What they leave open is taken from the text, so
+// that a rule on a person's word gets an aspect like any other.
 func (o *learnOptions) file(c *ken.Claim, names reading.Names) {
 	if len(o.entities) == 0 && o.aspect == "" && !o.ruleGiven {
-		return // the store does that
+		return // the store files it
 	}
 	reading.Assign(c, names)
 	if o.ruleGiven {
 		c.Constraint, c.RuleCandidate = o.rule, false
 	}
-	if given := spelled(o.entities); len(given) > 0 {
-		c.Entities = given // whatever else the text names
+	if given := normalNames(o.entities); len(given) > 0 {
+		c.Entities = given // instead of the entities that the text names
 	}
 	if !c.Kind.Structural() {
 		c.AssignedBy = ken.AssignedByOperator
 	}
 }
 
-// spelled are names as entities are compared by, each once.
-func spelled(names []string) (out []string) {
+// normalNames returns names in the normal form by which entities are compared, without
+// duplicates.
+func normalNames(names []string) (out []string) {
 	for _, n := range names {
 		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
 			out = append(out, n)
@@ -198,7 +199,7 @@ func spelled(names []string) (out []string) {
 	return out
 }
 
-// storedDependencies returns the dependencies that were read from a claim.
+// storedDependencies returns the stored dependencies that were read from a claim.
 func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ken.Claim, error) {
 	f := &ken.Filter{Unscoped: true}
 	outlines, err := s.Outlines(ctx, c.Entities, f, store.OutlineOptions{Aspects: 1, Top: 1})
@@ -275,7 +276,7 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 	return out, nil
 }
 
-// hasAssertion reports whether a person's statement was given as evidence.
+// hasAssertion reports whether the flags give a person's statement as evidence.
 func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
 
 // person returns the name given with --by, else the current user.
@@ -286,12 +287,13 @@ func (e *evidenceFlags) person() string {
 	return cli.CurrentUser()
 }
 
-// assertion is that person's word.
+// assertion returns that person's statement as evidence.
 func (e *evidenceFlags) assertion(now time.Time) ken.Evidence {
 	return ken.FromHumanAssertion(e.person(), now, e.note)
 }
 
-// fileEvidence is a file of the project, named from where the command runs.
+// fileEvidence returns a project's file as evidence. path is relative to the working
+// directory.
 func fileEvidence(root, path string) (ken.Evidence, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

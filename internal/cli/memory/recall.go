@@ -23,7 +23,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// recallOptions are recall's flags.
+// recallOptions holds the flags of recall.
 type recallOptions struct {
 	limit                   int
 	mode, minTrust          string
@@ -37,14 +37,14 @@ func (a *commands) recallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
 		Use:   "recall [QUESTION|-]",
-		Short: "Find the claims that bear on a question",
-		Long: "Find the claims that bear on a question, best first: what is observed, inferred or verified and has not expired. " +
-			"It searches as a turn does, by words and by meaning, but every question counts, nothing is left out for " +
-			"bearing too little on it, and a slow embedding service is waited for. With --scope, only claims of exactly those " +
+		Short: "Find the claims that match a question",
+		Long: "Find the claims that match a question, best first: those that are observed, inferred or verified and have not expired. " +
+			"It searches as a turn does, by keywords and by meaning, but it searches for any text, leaves nothing out for " +
+			"a weak match, and waits for a slow embedding service. With --scope, only claims of exactly those " +
 			"scopes are found.\n\n" +
 			"--batch reads one question a line, as text or as {\"id\": …, \"question\": …, \"scope\": \"type:id\"}, and prints one JSON " +
 			"object for each, as soon as it is answered.\n\n" +
-			"--archived finds what ken knowledge gc has put away instead, whatever its status; without a question, the newest of it.",
+			"--archived finds the claims that ken knowledge gc has archived instead, with any status; without a question, the newest of them.",
 		Example: `  ken recall "how are payments retried?"
   ken recall --json --limit 3 --scope repo:acme/payments "retry policy"
   ken recall --batch questions.jsonl --mode keyword > answers.jsonl`,
@@ -77,13 +77,13 @@ func (a *commands) recallCommand() *cobra.Command {
 	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `KIND` (repeatable)")
 	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `SPEAKER`: external, agent or operator")
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
-	f.BoolVar(&o.floor, "floor", false, "find nothing unless it bears on the question surely enough for a turn")
+	f.BoolVar(&o.floor, "floor", false, "find nothing unless the match is strong enough for a turn")
 	f.BoolVar(&o.archived, "archived", false, "find archived claims instead")
 	f.StringVar(&o.batch, "batch", "", "answer every question in this `FILE`; - is standard input")
 	return cmd
 }
 
-// query is a recall without its question.
+// query returns the query from the flags, without its question.
 func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 	q := &middleware.RecallQuery{Limit: o.limit, Floor: o.floor}
 	if o.limit < 1 {
@@ -99,7 +99,7 @@ func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 		if err := q.Filter.MinTrust.UnmarshalText([]byte(o.minTrust)); err != nil {
 			return nil, cli.UsageError(err)
 		}
-		// Unknown counts as external, and is asked for as such: left at unknown, the
+		// Unknown counts as external and must be set as external: left as unknown, the
 		// configuration would decide.
 		q.Filter.MinTrust = max(q.Filter.MinTrust, ken.TrustExternal)
 	}
@@ -125,12 +125,12 @@ func (a *commands) recall(ctx context.Context, question string, q *middleware.Re
 	})
 }
 
-// hintAtGaps tells a person why something may be missing from the answer.
+// hintAtGaps prints why the answer may be incomplete.
 func (a *commands) hintAtGaps(ctx context.Context, l *middleware.Layer, s store.Engine, q *middleware.RecallQuery) {
 	if a.Quiet {
 		return
 	}
-	if !q.Filter.ClaimsOnly && len(l.Config().Knowledge.Shares) == 0 { // else others may have it
+	if !q.Filter.ClaimsOnly && len(l.Config().Knowledge.Shares) == 0 { // otherwise other owners may have it
 		if docs, err := s.DocumentHashes(ctx); err == nil && len(docs) == 0 {
 			fmt.Fprintln(a.Err, "ken: nothing of the repository is indexed yet: run ken index")
 		}
@@ -140,7 +140,7 @@ func (a *commands) hintAtGaps(ctx context.Context, l *middleware.Layer, s store.
 	}
 }
 
-// printRecall prints what a recall of an owner found. What another owner shares begins with
+// printRecall prints the results of a recall. Results that another owner shares begin with
 // that owner's name.
 func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	if got.Cause != "" {
@@ -164,7 +164,7 @@ func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	a.PrintTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
 }
 
-// recallArchived finds archived claims, by their words.
+// recallArchived searches the archived claims.
 func (a *commands) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
 	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
 		if given {
@@ -203,12 +203,12 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 
 // batchQuestion is one line of a batch.
 type batchQuestion struct {
-	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, handed back as it came
+	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, returned unchanged
 	Question string          `json:"question"`
 	Scope    string          `json:"scope,omitempty"`
 }
 
-// batchAnswer is one line of the answer.
+// batchAnswer is one line of the answers.
 type batchAnswer struct {
 	batchQuestion
 	middleware.RecallAnswer
@@ -250,7 +250,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 	})
 }
 
-// answerLine answers one line onto enc.
+// answerLine writes the answer to one line to enc.
 func answerLine(ctx context.Context, ask func(context.Context, string, []ken.Scope) (middleware.RecallAnswer, error), line textLine, scopes []ken.Scope, enc *json.Encoder) error {
 	if line.err != nil {
 		return line.err
@@ -289,11 +289,11 @@ func parseQuestion(line string) (q batchQuestion, err error) {
 	return q, nil
 }
 
-// textLine is one line of a file, counted from 1.
+// textLine is a line of a file, counted from 1.
 type textLine struct {
 	n    int
 	text string
-	err  error // the reader's own; the last line
+	err  error // error of the reader; only in the last line
 }
 
 const maxQuestionLine = 1 << 20
@@ -354,7 +354,7 @@ func (a *commands) history(ctx context.Context, id string) error {
 	})
 }
 
-// eventStatus is the status that an event left the claim in.
+// eventStatus returns the status of the claim after an event.
 func eventStatus(ev *ken.ClaimEvent) string {
 	if ev.From != "" && ev.To != "" {
 		return string(ev.From) + " → " + string(ev.To)
@@ -362,7 +362,7 @@ func eventStatus(ev *ken.ClaimEvent) string {
 	return string(ev.To)
 }
 
-// eventDetail is the reason of an event, the other claim, and what it rests on.
+// eventDetail returns the reason of an event, the other claim, and the evidence.
 func (a *commands) eventDetail(ev *ken.ClaimEvent) string {
 	if ev.Erased {
 		return "forgotten"

@@ -25,7 +25,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// memoryIDs are the claims that MEMORY.md is about.
+// memoryIDs returns the claims in MEMORY.md.
 func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := cli.Desk(l, s).Memory(ctx, true)
 	for i := range all {
@@ -34,17 +34,17 @@ func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []
 	return out, err
 }
 
-// memoryCommand groups what decides about candidates.
+// memoryCommand groups the commands that decide about candidates.
 func (a *commands) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
-		Short: "Decide what is held in every turn",
+		Short: "Decide which claims are part of every turn",
 		Example: `  ken memory review
   ken memory approve 0d7fe1a2`,
-		Long: "Decide what is held in every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
-			"approves them; hot facts and approved patterns do. What somebody said in a session as a rule is a candidate rule: turns get it as " +
-			"that, where it bears on them, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
-			"read what was changed in it first, and stop when they can't understand it.",
+		Long: "Decide which claims are part of every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
+			"approves them; hot facts and approved patterns do. A rule that somebody stated in a session is a candidate rule: matching turns get it as " +
+			"a candidate, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
+			"read its changes first, and stop if they can't be parsed.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -94,7 +94,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 	return cmd
 }
 
-// decide carries a verdict out and prints the claim that it left.
+// decide applies a verdict and prints the resulting claim.
 func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, v.ID)
@@ -119,7 +119,7 @@ func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 func (a *commands) memorySyncCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "sync",
-		Short:   "Read what was changed in MEMORY.md, and write it anew",
+		Short:   "Apply the changes in MEMORY.md, and rewrite it",
 		Example: `  ken memory sync`,
 		Long: "Apply what was changed in .ken/knowledge/MEMORY.md by hand: ticked boxes, new texts, new lines. A file that can't be " +
 			"understood is refused with the number of the line, and stays as it is.\n\n" +
@@ -146,7 +146,7 @@ func (a *commands) memorySyncCommand() *cobra.Command {
 	}
 }
 
-// syncedMemory says in a line what became of the edits of MEMORY.md.
+// syncedMemory describes in a line what was done with the edits of MEMORY.md.
 func syncedMemory(r *memoryfile.Report) string {
 	var parts []string
 	for _, p := range []struct {
@@ -166,17 +166,17 @@ func syncedMemory(r *memoryfile.Report) string {
 	return "nothing was changed"
 }
 
-// Keys that a raw terminal hands on instead of obeying them.
+// Keys that a raw terminal passes to the program.
 const (
 	ctrlC  = 3
 	ctrlD  = 4
 	escape = 0x1b
 )
 
-// noKey is a key that means nothing, such as an arrow.
+// noKey is a key without a meaning, such as an arrow.
 const noKey = unicode.ReplacementChar
 
-// keyReader reads single keys from a terminal, and from anything else the first
+// keyReader reads single keys from a terminal. From other input it reads the first
 // letter of each line.
 type keyReader struct {
 	in     *cli.Stoppable
@@ -197,9 +197,10 @@ func (a *commands) keyReader() *keyReader {
 // isTerminal reports whether the keys come from a terminal.
 func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
-// key asks, and returns a letter in lower case, '\n' for an empty line, noKey for
-// what means nothing, and io.EOF at the end. The terminal is raw before anybody is
-// asked: it would keep a key that is pressed earlier for a line.
+// key calls ask and returns a letter in lower case, '\n' for an empty line, noKey
+// for a key without a meaning, and io.EOF at the end. It makes the terminal raw
+// before it calls ask; otherwise a key that is pressed early would wait for the end
+// of its line.
 func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
 	if !k.isTerminal() {
 		ask()
@@ -223,7 +224,7 @@ func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
 	return unicode.ToLower(k.escape.next(r)), err
 }
 
-// line returns a whole line, without its end.
+// line returns a line without its line break.
 func (k *keyReader) line(ctx context.Context) (string, error) {
 	k.in.Ctx = ctx
 	s, err := k.buf.ReadString('\n')
@@ -233,8 +234,8 @@ func (k *keyReader) line(ctx context.Context) (string, error) {
 	return strings.TrimRight(s, "\r\n"), err
 }
 
-// escapes follows the sequences that arrows and other keys send, which end in
-// letters: an arrow must not approve anything.
+// escapes parses escape sequences, which arrows and other keys send and which end
+// in letters. Without it, an arrow could approve something.
 type escapes int
 
 const (
@@ -244,7 +245,7 @@ const (
 	function         // Escape O
 )
 
-// next returns r when it was pressed by itself, and else noKey.
+// next returns r if it was typed as a key of its own, and otherwise noKey.
 func (e *escapes) next(r rune) rune {
 	was := *e
 	*e = plain
@@ -258,7 +259,7 @@ func (e *escapes) next(r rune) rune {
 	case was == begun && r == 'O':
 		*e = function
 	case was == control && (r < '@' || r > '~'):
-		*e = control // not its end
+		*e = control // not the end of the sequence
 	}
 	return noKey
 }
@@ -270,7 +271,7 @@ func (a *commands) memoryReviewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "Go through the candidates, most reinforced first",
-		Long: "Show what Ken wants to believe, most reinforced first, and decide with one key: " + reviewKeys + ". What was approved is in " +
+		Long: "Show the candidates, most reinforced first, and decide with one key: " + reviewKeys + ". What was approved is in " +
 			"every turn from then on; what was rejected does not come back. Each decision is carried out at once. Without a terminal, each " +
 			"line of standard input is a key, an empty one skips, and the line after an e is the new text.",
 		Example: `  ken memory review
@@ -286,7 +287,7 @@ func (a *commands) memoryReviewCommand() *cobra.Command {
 func (a *commands) review(ctx context.Context, all, list bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
-		if !list && !a.JSON { // what was decided in the file comes first
+		if !list && !a.JSON { // apply the decisions made in the file first
 			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
@@ -315,14 +316,14 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 		}
 		r := reviewer{a: a, desk: desk, in: a.keyReader()}
 		err = r.decideEach(ctx, claims)
-		if r.changed { // also when somebody stopped half way
+		if r.changed { // also after an interruption
 			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
 		}
 		return err
 	})
 }
 
-// reviewer asks about claims.
+// reviewer asks the user about claims.
 type reviewer struct {
 	a       *commands
 	desk    *operator.Desk
@@ -330,8 +331,7 @@ type reviewer struct {
 	changed bool // something was decided
 }
 
-// decideEach asks about one claim after the other, until the input ends or somebody
-// quits.
+// decideEach asks about each claim, until the input ends or the user quits.
 func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	for i := range claims {
 		r.show(&claims[i], i+1, len(claims))
@@ -356,7 +356,7 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	return nil
 }
 
-// claimKind names the kind of a claim under review.
+// claimKind returns the name of the kind of a claim under review.
 func claimKind(c *ken.Claim) string {
 	if c.RuleCandidate {
 		return "candidate rule"
@@ -364,7 +364,7 @@ func claimKind(c *ken.Claim) string {
 	return string(c.Kind)
 }
 
-// show prints a claim, and what speaks for it.
+// show prints a claim and its evidence.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
 	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, claimKind(c), c.Status, seenCount(c), cli.Printable(c.Text))
 	const some = 4
@@ -376,7 +376,8 @@ func (r *reviewer) show(c *ken.Claim, n, of int) {
 	}
 }
 
-// handleKey does what a key asks for and says so; "" for a key that asks for nothing.
+// handleKey runs the action of a key and returns what it did; "" for a key without
+// an action.
 func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
 	v := operator.Verdict{ID: c.ID}
 	switch key {
@@ -396,13 +397,13 @@ func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did s
 			return "", err
 		}
 		if text = strings.TrimSpace(text); text == "" || text == c.Text {
-			return "", nil // asks again
+			return "", nil // the caller asks again
 		}
 		did, v.Decision, v.Text = "edited and approved", operator.Rewrite, text
 	case 's', '\r', '\n':
 		return "skipped", nil
 	default:
-		if !r.in.isTerminal() { // one wrong line would shift all decisions after it
+		if !r.in.isTerminal() { // a wrong line would shift all following decisions
 			return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is no key", key), Try: "Use a, r, e, s or q."})
 		}
 		return "", nil

@@ -38,11 +38,11 @@ func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (ou
 func (a *commands) skillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill",
-		Short: "Keep playbooks: how something is done here",
+		Short: "Manage playbooks: how something is done here",
 		Example: `  ken skill list
   ken skill add runbooks/restart.md`,
-		Long: "Keep playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that it is for, by " +
-			"what it says of when to use it; a turn that has no room for all of it is told of ken skill show.",
+		Long: "Manage playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that match " +
+			"its description of when to use it; a turn without room for all of it gets a hint to ken skill show.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -78,7 +78,7 @@ func (a *commands) skillCommand() *cobra.Command {
 	return cmd
 }
 
-// playbooks lists the playbooks of these statuses by name.
+// playbooks lists the playbooks with these statuses by name.
 func playbooks(ctx context.Context, s store.Engine, statuses []ken.Status) ([]ken.Claim, error) {
 	const all = 10_000
 	claims, err := s.Query(ctx, ken.Query{Limit: all, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindPlaybook}, Statuses: statuses}})
@@ -88,8 +88,8 @@ func playbooks(ctx context.Context, s store.Engine, statuses []ken.Status) ([]ke
 	return claims, err
 }
 
-// skillName is what a playbook is called by: its key's name, and for one that was
-// not added as a skill its id.
+// skillName returns a playbook's name: the name in its key, or its id if it was not added
+// as a skill.
 func skillName(c *ken.Claim) string {
 	if name, ok := strings.CutPrefix(c.Key, skill.KeyPrefix); ok {
 		return name
@@ -97,8 +97,7 @@ func skillName(c *ken.Claim) string {
 	return c.ID
 }
 
-// bodyOf is what a playbook says beside its text; empty for one that was not added
-// as a skill.
+// bodyOf returns the body of a playbook; empty if it was not added as a skill.
 func bodyOf(c *ken.Claim) (b skill.Body) {
 	if json.Unmarshal(c.Body, &b) != nil {
 		return skill.Body{}
@@ -106,7 +105,7 @@ func bodyOf(c *ken.Claim) (b skill.Body) {
 	return b
 }
 
-// findSkill finds a playbook by its name, its claim's id, or a part of that.
+// findSkill finds a playbook by its name, its claim's id, or a part of the id.
 func findSkill(ctx context.Context, s store.Engine, name string) (ken.Claim, error) {
 	c, err := s.ByKey(ctx, skill.KeyPrefix+name)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -126,7 +125,7 @@ func (a *commands) listSkills(ctx context.Context) error {
 		}
 		type view struct {
 			Name string `json:"name"`
-			File string `json:"file"` // same, changed or gone; "" is unknown
+			File string `json:"file"` // same, changed or gone; "" if unknown
 			inspect.Claim
 		}
 		views := make([]view, len(claims))
@@ -211,18 +210,18 @@ func (a *commands) skillAddCommand() *cobra.Command {
 	}
 }
 
-// addedSkill is what became of one playbook.
+// addedSkill is the result for one playbook, in JSON.
 type addedSkill struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
 	Change  string   `json:"change"` // added, updated or unchanged
 	Path    string   `json:"path"`
-	Missing []string `json:"missing,omitempty"` // files that it refers to and that are not there
+	Missing []string `json:"missing,omitempty"` // referenced files that don't exist
 }
 
 func (a *commands) addSkills(ctx context.Context, paths []string) error {
 	read := make([]skill.Skill, len(paths))
-	for i, path := range paths { // a bad one must not show half way
+	for i, path := range paths { // check all before the first is added
 		var err error
 		if read[i], err = a.readSkill(path); err != nil {
 			return cli.UsageError(err)
@@ -256,8 +255,8 @@ func (a *commands) addSkills(ctx context.Context, paths []string) error {
 	})
 }
 
-// readSkill reads a playbook; - is standard input. Its path is as the project sees
-// it, so that it is the same from wherever the command runs.
+// readSkill reads a playbook; - means standard input. The path is made relative to the
+// project, so that it does not depend on the working directory.
 func (a *commands) readSkill(path string) (skill.Skill, error) {
 	if path == "-" {
 		b, err := io.ReadAll(io.LimitReader(a.In, skill.MaxBytes+1))
@@ -283,7 +282,7 @@ func (a *commands) readSkill(path string) (skill.Skill, error) {
 	return sk, nil
 }
 
-// addSkill writes one playbook.
+// addSkill stores one playbook.
 func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Skill, now time.Time) (addedSkill, error) {
 	out := addedSkill{Name: sk.Name, Change: "added", Path: sk.Path, Missing: sk.Missing}
 	c, err := sk.Claim(cli.CurrentUser(), now)
@@ -310,10 +309,10 @@ func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Ski
 	switch {
 	case err != nil:
 	case have.Status == ken.StatusDisputed && is.Status == ken.StatusDisputed:
-		// The text is the same, and so its status stayed: adding it again is the word of a
-		// person that it holds.
+		// The text is unchanged, so its status is too. Adding it again means that a person
+		// confirms it.
 		err = s.Transition(ctx, ken.Transition{ID: out.ID, To: ken.StatusVerified, Reason: "added again", Actor: c.Actor, Evidence: c.Evidence[:1]})
-	case have.Status == ken.StatusDisputed: // removed before
+	case have.Status == ken.StatusDisputed: // removed earlier
 	case is.UpdatedAt.Equal(have.UpdatedAt):
 		out.Change = "unchanged"
 	default:
@@ -322,8 +321,8 @@ func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Ski
 	return out, err
 }
 
-// skillFile says what has become of the file that a playbook was read from: same,
-// changed or gone; "" when it came from elsewhere.
+// skillFile returns the state of the file that a playbook was read from: same, changed or
+// gone; "" if it came from elsewhere.
 func skillFile(root string, c *ken.Claim) string {
 	hash := bodyOf(c).Hash
 	if hash == "" || c.Source == "" || c.Source == "-" {

@@ -16,8 +16,8 @@ import (
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
-// decisionCommand groups what is about architecture decisions. None of it opens the
-// store: the files are all there is.
+// decisionCommand groups the commands for architecture decisions. They read only the files and
+// don't open the store.
 func (a *commands) decisionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decision",
@@ -36,7 +36,7 @@ func (a *commands) decisionCommand() *cobra.Command {
 	return cmd
 }
 
-// withDecisions runs fn on the project's decisions as their files are now.
+// withDecisions runs fn on the project's decisions, read from their files.
 func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) error) error {
 	root, err := a.Project()
 	if err != nil {
@@ -53,8 +53,9 @@ func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) err
 	return errors.Join(cli.AsUsageError(fn(r)), r.Close())
 }
 
-// completeNames offers things of the project's files for arguments: an id, and after a tab what it
-// is. Each argument has a list of its own; the last one is for all that follow when more.
+// completeNames completes arguments from the project's files: an id and, after a tab, a
+// description. Each argument has a list of its own. If more is true, the last list also serves all
+// further arguments.
 func (a *commands) completeNames(more bool, lists ...func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -81,11 +82,11 @@ func (a *commands) completeFlagWith(cmd *cobra.Command, flag string, list func(c
 	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd, nil, begun)
 	}); err != nil {
-		panic(err) // the command has no such flag
+		panic(err) // fails only if the command has no such flag
 	}
 }
 
-// decisionIDs are the handles of all decisions; those that can't be read offer nothing.
+// decisionIDs lists the ids of all decisions that can be read.
 func (a *commands) decisionIDs(ctx context.Context) (out []string) {
 	_ = a.withDecisions(ctx, func(r *adr.Registry) error {
 		for _, d := range r.List() {
@@ -96,8 +97,8 @@ func (a *commands) decisionIDs(ctx context.Context) (out []string) {
 	return out
 }
 
-// decisionStatuses are the statuses; without superseded, which takes a successor, unless
-// all are asked for.
+// decisionStatuses lists the statuses. Without all, it leaves out superseded, because that needs a
+// successor.
 func decisionStatuses(all bool) (out []string) {
 	for _, s := range adr.Statuses() {
 		if all || s != adr.Superseded {
@@ -107,7 +108,7 @@ func decisionStatuses(all bool) (out []string) {
 	return out
 }
 
-// fixed offers words that are always the same.
+// fixed returns a list that always offers the same words.
 func fixed(list ...string) func(context.Context) []string {
 	return func(context.Context) []string { return list }
 }
@@ -152,7 +153,7 @@ func (a *commands) decisionStatusCommand() *cobra.Command {
 func (a *commands) decisionArchiveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "archive ID…",
-		Short: "Move decisions that hold no more into the archive",
+		Short: "Move decisions that are no longer valid into the archive",
 		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
 			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
 		Example:           `  ken decision archive ADR-0007 ADR-0009`,
@@ -166,8 +167,8 @@ func (a *commands) decisionArchiveCommand() *cobra.Command {
 	}
 }
 
-// changeDecisions changes decisions one by one, up to the first that can't be changed, and
-// prints those that were.
+// changeDecisions changes decisions one by one, stops at the first error, and prints those that
+// were changed.
 func (a *commands) changeDecisions(ctx context.Context, ids []string, change func(context.Context, *adr.Registry, string) (adr.Record, error)) error {
 	return a.withDecisions(ctx, func(r *adr.Registry) error {
 		var done []adr.Record
@@ -185,7 +186,7 @@ func (a *commands) changeDecisions(ctx context.Context, ids []string, change fun
 	})
 }
 
-// fileProblem is a problem at a place in a file.
+// fileProblem is a problem at a position in a file.
 type fileProblem struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"` // from 1; 0 for the whole file
@@ -193,7 +194,7 @@ type fileProblem struct {
 	Try  string `json:"try,omitempty"`
 }
 
-// String is as compilers have it, so that editors jump there.
+// String formats the problem as compilers do, so that editors can jump to it.
 func (p fileProblem) String() string {
 	at := cli.Printable(p.Path)
 	if p.Line > 0 {
@@ -202,7 +203,7 @@ func (p fileProblem) String() string {
 	return at + ": " + cli.Cell(p.Text)
 }
 
-// printProblems lists problems, and is a failure when there are some.
+// printProblems prints problems, and returns an error if there are any.
 func (a *commands) printProblems(list []fileProblem, none string) error {
 	switch {
 	case a.JSON:
@@ -232,9 +233,9 @@ func (a *commands) printProblems(list []fileProblem, none string) error {
 func (a *commands) decisionCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Say what is wrong in the files of decisions",
-		Long: "Say what is wrong in the files of decisions, each with its line and what to do: what can't be read, missing or unknown statuses, two " +
-			"decisions of one number, links and successors that are not there, circles of supersession. The exit status is 1 when there is something.",
+		Short: "Check the files of decisions",
+		Long: "Check the files of decisions, and print each problem with its line and a hint: unreadable files, missing or unknown statuses, two " +
+			"decisions with one number, missing links and successors, cycles of supersession. The exit status is 1 if there are problems.",
 		Example: `  ken decision check
   ken decision check --json`,
 		Args: cli.ExactArgs(),
@@ -250,7 +251,7 @@ func (a *commands) decisionCheckCommand() *cobra.Command {
 	}
 }
 
-// decisionFilter is which decisions are looked at.
+// decisionFilter selects decisions.
 type decisionFilter struct {
 	statuses     []string
 	tag, governs string
@@ -356,7 +357,7 @@ func (a *commands) listDecisions(ctx context.Context, text string, o *decisionFi
 	})
 }
 
-// decisionRow is a decision in a list.
+// decisionRow is a decision in a list, in JSON.
 type decisionRow struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -365,7 +366,7 @@ type decisionRow struct {
 	Path     string   `json:"path"`
 	Tags     []string `json:"tags,omitempty"`
 	Archived bool     `json:"archived,omitempty"`
-	Score    float64  `json:"score,omitempty"` // of a search, comparable within it
+	Score    float64  `json:"score,omitempty"` // of a search; comparable only within it
 }
 
 func rowOf(r *adr.Record) decisionRow {
@@ -391,27 +392,27 @@ func textsOf(values []adr.Value) (out []string) {
 	return out
 }
 
-// decisionStatus reads a status in any case; superseded only where it may be asked for.
+// decisionStatus parses a status in any case. It accepts superseded only if superseded is true.
 func decisionStatus(s string, superseded bool) (adr.Status, error) {
 	st := adr.Status(strings.ToLower(strings.TrimSpace(s)))
 	if slices.Contains(decisionStatuses(superseded), string(st)) {
 		return st, nil
 	}
-	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
+	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
 	if st == adr.Superseded {
 		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
 	}
 	return "", cli.UsageError(e)
 }
 
-// dayFlag reads a day; zero for none.
+// dayFlag parses a day; "" gives the zero time.
 func dayFlag(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is no day", s), Try: "Write it as 2026-11-22."})
+		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is not a date", s), Try: "Write it as 2026-11-22."})
 	}
 	return t, nil
 }

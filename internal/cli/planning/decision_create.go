@@ -133,7 +133,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// draftFlags are what a new decision says.
+// draftFlags holds the content of a new decision, from flags.
 type draftFlags struct {
 	title, status, date, folder                          string
 	context, decision, consequences, confirmation, more  string
@@ -164,8 +164,8 @@ func (a *commands) draftFlags(cmd *cobra.Command, o *draftFlags, status string) 
 	a.completeFlagWith(cmd, "status", fixed(decisionStatuses(false)...))
 }
 
-// draft is the decision that flags describe, or without --title standard input, which
-// flags then change.
+// draft returns the decision from the flags. Without --title it reads standard input and
+// applies the flags to that.
 func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) {
 	in := false
 	if o.title == "" || len(args) > 0 {
@@ -217,13 +217,13 @@ func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) 
 	return d, nil
 }
 
-// alternative reads "title: why".
+// alternative parses "title: why".
 func alternative(s string, chosen bool) adr.Alternative {
 	title, text, _ := strings.Cut(s, ": ")
 	return adr.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(text), Chosen: chosen}
 }
 
-// maxInput bounds a decision on standard input, in bytes.
+// maxInput limits a decision on standard input, in bytes.
 const maxInput = 1 << 20
 
 // draftFromInput reads a decision from standard input: Markdown as in a file, or JSON as
@@ -269,7 +269,7 @@ func draftFromJSON(src []byte) (adr.Draft, error) {
 	return d, err
 }
 
-// draftOf is what a text in Markdown says, for a record of its own.
+// draftOf returns the content of a parsed Markdown text as a draft for a new record.
 func draftOf(r *adr.Record) adr.Draft {
 	d := adr.Draft{Title: r.Title.Text, Status: r.Status, Date: r.Date, Context: joinTexts(r.Preamble.Text, r.Context.Text), Decision: r.Decision.Text,
 		Consequences: r.Consequences.Text, Confirmation: r.Confirmation.Text, More: r.More.Text, Deciders: textsOf(r.Deciders), Consulted: textsOf(r.Consulted),
@@ -293,7 +293,7 @@ func joinTexts(parts ...string) string {
 func (a *commands) decisionShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a decision whole",
+		Short: "Show all of a decision",
 		Long: "Show what a decision says: status, date, who decided, what it governs, context, options, the decision, and consequences. It is named " +
 			"by its id or number, its file, or a part of its title that no other has.",
 		Example: `  ken decision show 42
@@ -345,15 +345,15 @@ func (a *commands) decisionHistoryCommand() *cobra.Command {
 	}
 }
 
-// decisionView is a decision with all that it says.
+// decisionView is a complete decision, in JSON.
 type decisionView struct {
 	decisionRow
-	StatusText   string            `json:"status_text,omitempty"` // as it is written
+	StatusText   string            `json:"status_text,omitempty"` // as written in the file
 	Deciders     []string          `json:"deciders,omitempty"`
 	Consulted    []string          `json:"consulted,omitempty"`
 	Informed     []string          `json:"informed,omitempty"`
-	Governs      []string          `json:"governs,omitempty"` // what it lists
-	Names        []string          `json:"names,omitempty"`   // what its text names: a guess at what else it governs
+	Governs      []string          `json:"governs,omitempty"` // the files that it lists
+	Names        []string          `json:"names,omitempty"`   // the files that its text names, which it may govern too
 	Preamble     string            `json:"preamble,omitempty"`
 	Context      string            `json:"context,omitempty"`
 	Drivers      []string          `json:"drivers,omitempty"`
@@ -467,7 +467,7 @@ func (a *commands) printDecision(v *decisionView) {
 	}
 }
 
-// bulletList is a list with a mark before each item, a line each.
+// bulletList formats a list, one item a line, with a mark before each.
 func bulletList(mark string, items []string) string {
 	var b strings.Builder
 	for _, i := range items {

@@ -116,14 +116,14 @@ func (a *commands) decisionImportCommand() *cobra.Command {
 	}
 }
 
-// foundDecision is one decision in JSON, and where it was found.
+// foundDecision is a decision read from JSON, and its position.
 type foundDecision struct {
 	at  string
 	src json.RawMessage
 	err error // it could not be read
 }
 
-// readDecisions reads what is in a file, in a folder, or on standard input.
+// readDecisions reads decisions from a file, a folder, or standard input.
 func (a *commands) readDecisions(name string) (out []foundDecision, err error) {
 	if fi, err := os.Stat(name); name != "-" && err == nil && fi.IsDir() {
 		files, err := filepath.Glob(filepath.Join(name, "*.json"))
@@ -167,7 +167,7 @@ func (a *commands) readDecisions(name string) (out []foundDecision, err error) {
 }
 
 func (a *commands) importDecisions(ctx context.Context, r *adr.Registry, found []foundDecision) error {
-	there := map[string]adr.Record{} // by id and title
+	there := map[string]adr.Record{} // existing decisions, by id and title
 	same := func(id, title string) string { return strings.ToLower(id) + "\x00" + strings.ToLower(title) }
 	for _, d := range r.List() {
 		there[same(d.ID.Text, d.Title.Text)] = d

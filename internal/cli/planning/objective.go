@@ -16,13 +16,13 @@ import (
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// objectiveCommand groups what is about long goals. None of it opens the store: the files
-// are all there is.
+// objectiveCommand groups the commands for long-term goals. They read only the files and
+// don't open the store.
 func (a *commands) objectiveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "objective",
-		Short: "Keep goals that outlast a session, and how far each has come",
-		Long: "Keep goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
+		Short: "Manage goals that outlast a session, and their progress",
+		Long: "Manage goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
 			"that lead there. Progress is computed from the tasks. Those that are active are told to every turn, in few words. A change " +
 			"edits the lines that it must; a file that is broken is left alone.",
 		Example: `  ken objective create --title "Ship auth" --tasks "Design,Implement,Test"
@@ -52,7 +52,7 @@ func (a *commands) withObjectives(fn func(*objective.Store) error) error {
 	return errors.Join(cli.AsUsageError(fn(s)), s.Close())
 }
 
-// objectiveIDs are the ids of all objectives; files that can't be read offer nothing.
+// objectiveIDs lists the ids of all objectives that can be read.
 func (a *commands) objectiveIDs(ctx context.Context) (out []string) {
 	_ = a.withObjectives(func(s *objective.Store) error {
 		list, _, err := s.List(ctx)
@@ -74,7 +74,7 @@ func objectiveStatuses() (out []string) {
 func objectiveStatus(s string) (objective.Status, error) {
 	st := objective.Status(strings.ToLower(strings.TrimSpace(s)))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is no status of an objective", s),
+		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of an objective", s),
 			Try: "Use one of " + strings.Join(objectiveStatuses(), ", ") + "."})
 	}
 	return st, nil
@@ -121,14 +121,14 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 	return cmd
 }
 
-// noteProblems prints on standard error what could not be read.
+// noteProblems prints unreadable files on standard error.
 func (a *commands) noteProblems(list []objective.Problem) {
 	for _, p := range list {
 		a.Note(fileProblem(p).String())
 	}
 }
 
-// objectiveView is an objective as programs read it.
+// objectiveView is an objective, in JSON.
 type objectiveView struct {
 	ID          string       `json:"id"`
 	Title       string       `json:"title"`
@@ -151,7 +151,7 @@ type progressView struct {
 	Share float64 `json:"share"` // 0 to 1
 }
 
-// goalTask is one step of an objective.
+// goalTask is one step of an objective, in JSON.
 type goalTask struct {
 	Text   string     `json:"text"`
 	Done   bool       `json:"done"`
@@ -170,7 +170,7 @@ func objectiveViewOf(o *objective.Objective) objectiveView {
 	return v
 }
 
-// optionalTime is a time, or nothing for none.
+// optionalTime returns a pointer to a time, or nil for the zero time.
 func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -226,7 +226,7 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 					return err
 				}
 			}
-			d.Tasks = append(commas(tasks), each...)
+			d.Tasks = append(splitCommas(tasks), each...)
 			return a.withObjectives(func(s *objective.Store) error {
 				o, err := s.Create(cmd.Context(), d)
 				if err != nil {
@@ -249,8 +249,8 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// commas cuts a list.
-func commas(s string) (out []string) {
+// splitCommas splits a list at commas.
+func splitCommas(s string) (out []string) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			out = append(out, part)
@@ -340,13 +340,13 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 				}
 			}
 			if given("tag") {
-				u.Tags = slices.DeleteFunc(tags, func(s string) bool { return s == "" }) // --tag "" is none
+				u.Tags = slices.DeleteFunc(tags, func(s string) bool { return s == "" }) // --tag "" gives an empty list
 				if u.Tags == nil {
 					u.Tags = []string{}
 				}
 			}
 			if given("tasks") || given("task") {
-				u.Remaining = append(append([]string{}, commas(tasks)...), each...) // nil would leave what there is
+				u.Remaining = append(append([]string{}, splitCommas(tasks)...), each...) // must not be nil, which would leave the tasks unchanged
 			}
 			if u.Remaining == nil && u.Status == nil && u.Title == nil && u.Description == nil && u.Owner == nil && u.Tags == nil && len(u.AddDecisions)+len(u.AddSessions) == 0 {
 				return errNothingToChange
@@ -380,7 +380,7 @@ var errNothingToChange = cli.UsageError(errors.New("update: say what to change, 
 func (a *commands) objectiveStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status ID",
-		Short: "Say how far an objective has come",
+		Short: "Show the progress of an objective",
 		Long:  "Say how many of an objective's tasks are done, which were done last, and what remains.",
 		Example: `  ken objective status OBJ-0001
   ken objective status 1 --json`,
@@ -395,7 +395,7 @@ func (a *commands) objectiveStatusCommand() *cobra.Command {
 func (a *commands) objectiveShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ID",
-		Short:             "Show an objective whole",
+		Short:             "Show all of an objective",
 		Long:              "Show all that an objective says: status, owner, tags, the decisions and sessions that it hangs on, its tasks with who did them and when, and its description.",
 		Example:           `  ken objective show OBJ-0001`,
 		Args:              cli.ExactArgs("ID"),
@@ -431,7 +431,8 @@ func (a *commands) printProgress(o *objective.Objective) {
 	a.printTasksOf(o, false)
 }
 
-// printTasksOf lists the tasks of an objective, with who did them when, if that is asked for.
+// printTasksOf prints the tasks of an objective. With whole, it also prints who did them
+// when.
 func (a *commands) printTasksOf(o *objective.Objective, whole bool) {
 	if len(o.Tasks) > 0 {
 		fmt.Fprintln(a.Out)
@@ -448,7 +449,7 @@ func (a *commands) printTasksOf(o *objective.Objective, whole bool) {
 	}
 }
 
-// taskNote is what there is to say of a task beside its text, in parentheses.
+// taskNote returns the details of a task in parentheses.
 func taskNote(t objective.Task) string {
 	var parts []string
 	if !t.DoneAt.IsZero() {
@@ -485,7 +486,7 @@ func (a *commands) printObjective(o *objective.Objective) {
 	}
 }
 
-// printLine prints a line of a form; nothing where there is no text.
+// printLine prints a label and a text, or nothing if the text is empty.
 func (a *commands) printLine(name, text string) {
 	if text = cli.Cell(text); text != "" {
 		fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)

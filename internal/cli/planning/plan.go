@@ -42,7 +42,7 @@ func (a *commands) planCommand() *cobra.Command {
 	return cmd
 }
 
-// stageView and stepView are a plan as programs read it.
+// stageView and stepView are a plan in JSON.
 type stageView struct {
 	Stage  int        `json:"stage"`
 	Agents []stepView `json:"agents"`
@@ -58,8 +58,8 @@ type stepView struct {
 
 type needView struct {
 	Token plan.Token `json:"token"`
-	From  string     `json:"from,omitempty"`  // the agent
-	There bool       `json:"there,omitempty"` // it is met from outside
+	From  string     `json:"from,omitempty"`  // the agent that produces it
+	There bool       `json:"there,omitempty"` // it exists already, outside of the plan
 }
 
 func (a *commands) showPlan(ctx context.Context, mermaid bool) error {
@@ -126,12 +126,12 @@ func (a *commands) printPlan(p *plan.Plan) {
 	a.PrintTable([]string{"STAGE", "AGENT", "REQUIRES", "REQUIRES, AND IS THERE", "PRODUCES"}, rows)
 }
 
-// planProgress shows a run as it goes: what happens, for people or as JSON lines, and what
-// commands print.
+// planProgress shows the progress of a run: its events, for people or as JSON lines, and
+// the output of the commands.
 type planProgress struct {
 	app   *commands
 	root  string
-	width int // of the longest name
+	width int // length of the longest name
 
 	mu sync.Mutex // guards the streams
 }
@@ -164,7 +164,7 @@ func (v *planProgress) event(e runner.Event) {
 	if v.app.JSON {
 		enc := json.NewEncoder(v.app.Out)
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(planEventView{e.Time.UTC(), e.State, e.Agent, e.Stage, e.Reason, e.Took.Seconds(), log, e.Done, e.Total}) // nobody is left to tell
+		_ = enc.Encode(planEventView{e.Time.UTC(), e.State, e.Agent, e.Stage, e.Reason, e.Took.Seconds(), log, e.Done, e.Total}) // output errors are ignored
 		return
 	}
 	if v.app.Quiet {
@@ -176,7 +176,7 @@ func (v *planProgress) event(e runner.Event) {
 		text = "was done before"
 	case runner.Succeeded, runner.Failed, runner.Stopped:
 		if e.Took > 0 {
-			text += " after " + took(e.Took)
+			text += " after " + formatDuration(e.Took)
 		}
 	}
 	if e.Reason != "" {
@@ -191,12 +191,12 @@ func (v *planProgress) event(e runner.Event) {
 	v.print(e.Agent, "*", text)
 }
 
-// line shows a line of a command's output, with the agent's name before it.
+// line prints a line of a command's output, with the agent's name before it.
 func (v *planProgress) line(agent, line string) {
 	if v.app.Quiet {
 		return
 	}
-	if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that was drawn over itself
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that overwrote itself: keep its last text
 		line = line[i+1:]
 	}
 	v.mu.Lock()
@@ -205,10 +205,10 @@ func (v *planProgress) line(agent, line string) {
 }
 
 func (v *planProgress) print(agent, mark, text string) {
-	_, _ = io.WriteString(v.app.Err, fmt.Sprintf("%-*s %s %s\n", v.width, agent, mark, text)) // nobody is left to tell
+	_, _ = io.WriteString(v.app.Err, fmt.Sprintf("%-*s %s %s\n", v.width, agent, mark, text)) // output errors are ignored
 }
 
-// file is how a file of the project is called from its root.
+// file returns a project's file relative to the project's root.
 func (v *planProgress) file(path string) string {
 	if rel, err := filepath.Rel(v.root, path); path != "" && err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -305,7 +305,7 @@ func (a *commands) startPlan(ctx context.Context, p *plan.Plan, names []string, 
 		Workers: o.workers, Resume: o.resume, FailFast: o.failFast, Progress: show.event, Output: show.line})
 }
 
-// notDone is the error of a run in which not all agents were done.
+// notDone returns the error of a run in which not all agents succeeded.
 func notDone(r *runner.Report) error {
 	if r.OK() {
 		return nil
@@ -317,10 +317,10 @@ func notDone(r *runner.Report) error {
 		}
 	}
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("of %s: %s", cli.Count(len(r.Outcomes), "agent"), strings.Join(parts, ", ")),
-		Try: "See why, mend it, and go on with ken plan run --resume."}
+		Try: "Fix the cause, and continue with ken plan run --resume."}
 }
 
-// planEndView is the last line of a run as programs read it.
+// planEndView is the last line of a run, in JSON.
 type planEndView struct {
 	Event   string               `json:"event"`
 	ID      string               `json:"id"`
@@ -330,7 +330,7 @@ type planEndView struct {
 	Counts  map[runner.State]int `json:"counts"`
 }
 
-// printRun prints what became of the agents.
+// printRun prints the result of each agent.
 func (a *commands) printRun(r *runner.Report) error {
 	if a.JSON {
 		v := planEndView{Event: "end", ID: r.ID, OK: r.OK(), Seconds: r.Ended.Sub(r.Started).Seconds(), Agents: len(r.Outcomes), Counts: map[runner.State]int{}}
@@ -343,7 +343,7 @@ func (a *commands) printRun(r *runner.Report) error {
 	for _, o := range r.Outcomes {
 		worked := ""
 		if !o.Started.IsZero() {
-			worked = took(o.Ended.Sub(o.Started))
+			worked = formatDuration(o.Ended.Sub(o.Started))
 		}
 		rows = append(rows, []string{o.Agent, string(o.State), worked, o.Reason})
 	}
@@ -351,8 +351,8 @@ func (a *commands) printRun(r *runner.Report) error {
 	return nil
 }
 
-// took writes how long something took, as exactly as a person cares.
-func took(d time.Duration) string {
+// formatDuration formats a duration with the precision that people need.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()

@@ -25,7 +25,7 @@ func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []st
 	return out, err
 }
 
-// tasksOptions are which tasks are listed.
+// tasksOptions holds the flags that select tasks.
 type tasksOptions struct {
 	statuses []string
 	about    string
@@ -77,11 +77,11 @@ func statusWords() (out []string) {
 	return out
 }
 
-// taskStatus reads a status as people write it: in-progress is in_progress.
+// taskStatus parses a status as people write it: in-progress is in_progress.
 func taskStatus(s string) (task.Status, error) {
 	st := task.Status(strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is no status of a task", s),
+		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of a task", s),
 			Try: "Use one of " + strings.Join(statusWords(), ", ") + "."})
 	}
 	return st, nil
@@ -204,7 +204,7 @@ func (a *commands) taskUpdateCommand() *cobra.Command {
 				change.Title = &title
 			}
 			if given("about") {
-				about = slices.DeleteFunc(about, func(s string) bool { return s == "" }) // --about "" is about nothing
+				about = slices.DeleteFunc(about, func(s string) bool { return s == "" }) // --about "" gives an empty list
 				change.About = &about
 			}
 			if given("expires") {

@@ -32,18 +32,18 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// serving is what serve puts beside the proxy.
+// serving holds what serve runs besides the proxy.
 type serving struct {
-	trusting bool   // it trusts the user because it serves one person
-	localKey string // of the programs that started it; "" for none
-	child    bool   // it serves one program, and others may run in the same folder
+	trusting bool   // trusts the user because it serves one person
+	localKey string // key of the programs that started it; "" for none
+	child    bool   // serves one program; others may run in the same folder
 	cfg      config.Config
 	log      *slog.Logger
 	upstream string
 	metrics  *metrics.Metrics
-	tracer   *trace.Tracer // nil when nobody collects
+	tracer   *trace.Tracer // nil without a collector
 	mcp      *mcpserver.HTTP
-	console  *console.Console // nil when it is switched off
+	console  *console.Console // nil when it is turned off
 	usage    *keyusage.Store
 }
 
@@ -55,8 +55,8 @@ func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstre
 	return s, err
 }
 
-// servesOnePerson reports a gateway on loopback without keys: whoever can connect to it is the
-// person at this machine.
+// servesOnePerson reports whether the gateway listens on loopback without keys. Then only the
+// person at this machine can connect to it.
 func (a *commands) servesOnePerson(cfg *config.Config, at net.Addr) bool {
 	tcp, ok := at.(*net.TCPAddr)
 	root, err := a.Project()
@@ -67,7 +67,7 @@ func (a *commands) servesOnePerson(cfg *config.Config, at net.Addr) bool {
 	return err == nil && len(kept) == 0
 }
 
-// receipt takes the receipt of each turn.
+// receipt is called with the receipt of each turn.
 func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
 	s.metrics.Turn(&r)
 	s.tracer.Turn(ctx, &r)
@@ -90,11 +90,11 @@ func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gatew
 	return gateway.New(l, o)
 }
 
-// openUsage opens the usage of the keys, which is kept in the state folder. If that fails,
-// or for a child, it returns a store that counts in memory: one process can keep it.
+// openUsage opens the usage of the keys, which is stored in the state folder. If that fails,
+// or for a child, it returns a store in memory, because only one process can write the files.
 func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
 	if s.child {
-		u, _ := keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+		u, _ := keyusage.Open("", keyusage.Options{Log: s.log}) // can't fail in memory
 		return u
 	}
 	state := l.Config().State(l.Root())
@@ -105,25 +105,25 @@ func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
 	}
 	if err != nil {
 		s.log.Warn("usage is counted and not kept", "cause", err, "try", ken.Hint(err))
-		u, _ = keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+		u, _ = keyusage.Open("", keyusage.Options{Log: s.log}) // can't fail in memory
 	}
 	return u
 }
 
-// admitted takes the keys in force.
+// admitted is called with the valid keys.
 func (s *serving) admitted(l *middleware.Layer, r *access.Ring) {
 	if s.console != nil {
 		s.console.Admit(r)
 	}
 	if r != nil {
-		if s.trusting { // it is one person's no more
+		if s.trusting { // with keys, it no longer serves one person
 			l.Operator().DistrustUser()
 		}
 		s.watchOwners(l, r.Owners())
 	}
 }
 
-// Close ends what answers beside the proxy. The layer is closed after it.
+// Close ends what serve runs besides the proxy. The layer is closed after it.
 func (s *serving) Close() error {
 	err := errors.Join(s.mcp.Close(), s.usage.Close())
 	if s.console != nil {
@@ -132,8 +132,8 @@ func (s *serving) Close() error {
 	return err
 }
 
-// caller is who calls tools: what the gateway found out, and never the request's
-// body.
+// caller returns the caller of a tool: the identity that the gateway authenticated, never one
+// from the request's body.
 func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 	who := access.From(r.Context())
 	t, err := gateway.TurnOf(r.Header, who, s.cfg.Retrieval.Scopes)
@@ -156,7 +156,7 @@ func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 	return c, nil
 }
 
-// watch has /metrics ask the layer, and the store of the configured owner.
+// watch adds the layer and the store of the configured owner to /metrics.
 func (s *serving) watch(l *middleware.Layer) {
 	s.metrics.WatchBreaker("embeddings", func() string { return l.Operator().Embedder().State().String() })
 	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Operator().Counts()) })
@@ -170,7 +170,7 @@ func (s *serving) watchOwners(l *middleware.Layer, owners []string) {
 	}
 }
 
-// storeState is what an owner's store says of itself.
+// storeState returns the figures of an owner's store.
 func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics.State, error) {
 	e, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -193,7 +193,7 @@ func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics
 	return out, err
 }
 
-// attentionState counts what waits for a person, by severity.
+// attentionState counts the items that wait for a person, by severity.
 func attentionState(ctx context.Context, l *middleware.Layer, owner string) (map[string]int, error) {
 	e, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -208,8 +208,8 @@ func attentionState(ctx context.Context, l *middleware.Layer, owner string) (map
 	return out, cmp.Or(err, unread)
 }
 
-// serveConfiguration is what is in force for serve, its flags included, and the files
-// that it is from.
+// serveConfiguration returns the configuration of serve, including its flags, and the files
+// that it was read from.
 func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.Config, []string, error) {
 	r, err := a.Resolve()
 	if err != nil {
@@ -231,23 +231,23 @@ func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
 	if o.child || o.shared {
 		cfg.Gateway.Listen, cfg.Gateway.TLSCert, cfg.Gateway.TLSKey, cfg.Gateway.Notice = "127.0.0.1:0", "", "", 0
-		cfg.Gateway.DebugListen = "" // another process may have that address
+		cfg.Gateway.DebugListen = "" // another process may use that address
 	}
 	cfg.Knowledge.Owner = cmp.Or(a.Owner, cfg.Knowledge.Owner)
 	return cfg, slices.DeleteFunc([]string{r.User, r.File}, func(path string) bool { return path == "" }), cfg.Validate()
 }
 
-// reloading is what reads the configuration again.
+// reloading holds what is updated when the configuration is read again.
 type reloading struct {
 	*serving
 	options serveOptions
 	gateway *gateway.Gateway
 	layer   *middleware.Layer
-	from    []string // the files
+	from    []string // the configuration files
 }
 
-// reloads reads the configuration again at each hangup until ctx ends. The caller
-// waits for the end before it closes what r has.
+// reloads reads the configuration again at each hangup signal until ctx ends. The caller waits
+// for the returned WaitGroup before it closes what r holds.
 func (a *commands) reloads(ctx context.Context, hangups <-chan os.Signal, r reloading) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -272,12 +272,12 @@ func (a *commands) reload(r *reloading) error {
 	}
 	for _, path := range r.from {
 		if !slices.Contains(from, path) {
-			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Put it back, or restart ken serve to go on without."}
+			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Restore it, or restart ken serve to continue without it."}
 		}
 	}
 	if len(next.Gateway.Keys) == 0 && len(r.cfg.Gateway.Keys) > 0 {
 		return &ken.Error{Code: ken.CodeRefused, Field: "gateway.keys", Msg: "without keys everybody here could use the gateway",
-			Try: "Leave one, or restart ken serve to go on without."}
+			Try: "Keep one key, or restart ken serve to continue without keys."}
 	}
 	before := r.cfg
 	if r.cfg.Gateway, err = r.gateway.Reload(next.Gateway); err != nil {
@@ -291,7 +291,7 @@ func (a *commands) reload(r *reloading) error {
 	return nil
 }
 
-// differences names the settings in which two configurations differ.
+// differences returns the names of the settings that differ between two configurations.
 func differences(a, b config.Config) string {
 	var out []string
 	for _, path := range config.Keys() {
@@ -304,8 +304,8 @@ func differences(a, b config.Config) string {
 	return strings.Join(out, " ")
 }
 
-// consoleModel is the configured model, for the console's page that tries a message; nil where
-// upstream.base_url is not set.
+// consoleModel returns the configured model for the console's page that tries a message, or
+// nil if upstream.base_url is not set.
 func consoleModel(c config.Upstream) *console.Model {
 	if c.BaseURL == "" {
 		return nil

@@ -21,7 +21,7 @@ import (
 func (a *commands) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Hand out, list and revoke keys of the gateway",
+		Short: "Create, list and revoke keys of the gateway",
 		Example: `  ken key create ci --rights chat
   ken key list
   ken key revoke ci`,
@@ -40,8 +40,8 @@ func (a *commands) keyCreateCommand() *cobra.Command {
 	var expires string
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a key, and print it this once",
-		Long: "Make a key, and print it. It can't be shown again: only its hash is kept. The owner whose knowledge it opens is --owner.\n\n" +
+		Short: "Create a key, and print it once",
+		Long: "Create a key, and print it. It can't be shown again: only its hash is stored. The owner whose knowledge it opens is --owner.\n\n" +
 			"Rights are chat (model calls), read, write, operate (forget, approve, export, and all else that is for a person), and upstream (every " +
 			"path of the upstream beside model calls, with the upstream key that the gateway lends). Without --rights a key has the first three.\n\n" +
 			"A pattern of --models is a model's name in which * stands for anything. Budgets are of a day in UTC. A token budget counts what " +
@@ -78,7 +78,7 @@ func (a *commands) keyListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the keys of the gateway",
 		Example: `  ken key list`,
-		Long:    "List the keys that were handed out, revoked ones too, and those under gateway.keys. Keys themselves can't be shown.",
+		Long:    "List the created keys, including revoked ones, and those under gateway.keys. Keys themselves can't be shown.",
 		Args:    cli.ExactArgs(),
 		RunE:    func(*cobra.Command, []string) error { return a.listKeys() },
 	}
@@ -87,29 +87,29 @@ func (a *commands) keyListCommand() *cobra.Command {
 func (a *commands) keyRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Have a key open nothing any more",
-		Long: "Have a key open nothing any more: the next request with it is refused, by a ken serve that runs, too. An answer that is under way " +
-			"goes on to its end. Its name can be given to a new key.",
+		Short: "Revoke a key",
+		Long: "Revoke a key: the next request with it is rejected, also by a running ken serve. A running answer " +
+			"continues to its end. A new key may have the same name.",
 		Example: "  ken key revoke ci",
 		Args:    cli.ExactArgs("a name"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.revokeKey(cmd.Context(), args[0]) },
 	}
 }
 
-// keyFile is the configuration that ken serve would have here, and the keys that were
-// handed out for it.
+// keyFile returns the configuration that ken serve would use here, and the keys that
+// ken key created for it.
 func (a *commands) keyFile() (*config.Resolved, *operator.Keys, error) {
 	r, err := a.Resolve()
 	if err != nil {
 		return nil, nil, err
 	}
 	a.WarnUntrusted(r)
-	err = cli.SkipFiles(r, func(string) {}) // which may keep the state elsewhere
+	err = cli.SkipFiles(r, func(string) {}) // it may move the state elsewhere
 	return r, operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil), err
 }
 
-// withHandedOut is a configuration with the keys that were handed out as well.
-func (a *commands) withHandedOut(cfg config.Config) (config.Config, error) {
+// withCreatedKeys adds the keys that ken key created to a configuration.
+func (a *commands) withCreatedKeys(cfg config.Config) (config.Config, error) {
 	root, err := a.Project()
 	if err != nil {
 		return cfg, err
@@ -155,10 +155,10 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 	return nil
 }
 
-// keyView is a key as it is listed.
+// keyView is a key in a list, in JSON.
 type keyView struct {
 	operator.Key
-	Configured bool `json:"configured,omitempty"` // it stands under gateway.keys
+	Configured bool `json:"configured,omitempty"` // configured under gateway.keys
 }
 
 func (a *commands) listKeys() error {
@@ -224,7 +224,7 @@ func (a *commands) revokeKey(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(k operator.Key) bool { return k.Name == name }) { // makes no folder
+	if !slices.ContainsFunc(list, func(k operator.Key) bool { return k.Name == name }) { // checked first, because removing would create the folder
 		return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "no key is called " + name,
 			Try: "List them with ken key list; a key under gateway.keys is taken out there."}
 	}

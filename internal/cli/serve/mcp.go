@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// mcpOptions are mcp's flags.
+// mcpOptions holds the flags of mcp.
 type mcpOptions struct {
 	http           string
 	project, agent string
@@ -61,7 +61,7 @@ func (a *commands) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// caller returns the identity of the client, from the flags.
+// caller returns the client's identity from the flags.
 func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
 	c := tools.Caller{Owner: owner, Project: o.project, Agent: o.agent, Rights: []tools.Right{tools.Read, tools.Write}}
 	if o.readOnly {
@@ -100,7 +100,7 @@ func (a *commands) mcp(ctx context.Context, o *mcpOptions) error {
 	p := a.Progress()
 	defer p.Done()
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
-		lo.Config, lo.Foreground, lo.Watch, lo.Progress = &r.Config, false, true, nil // it lives as long as its client: the background keeps up
+		lo.Config, lo.Foreground, lo.Watch, lo.Progress = &r.Config, false, true, nil // it runs as long as its client, so the background updates it
 	})
 	if err != nil {
 		return err
@@ -119,16 +119,17 @@ func (a *commands) mcp(ctx context.Context, o *mcpOptions) error {
 		c.Session = "mcp-" + uuid.Must(uuid.NewV7()).String()
 		err = mcpserver.Serve(ctx, registry, c, a.In, a.Out, so)
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // somebody ended it: that is how it ends
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // the normal end
 		err = nil
 	}
 	return errors.Join(err, l.Close())
 }
 
-// mcpGrace is what requests that are under way get to finish when the server ends.
+// mcpGrace is how long running requests may take to finish when the server ends.
 const mcpGrace = 2 * time.Second
 
-// loopbackAddress refuses an address that others could reach: there is no key here.
+// loopbackAddress returns an error for an address that other machines can reach, because
+// there are no keys here.
 func loopbackAddress(addr string) error {
 	if addr == "" {
 		return nil

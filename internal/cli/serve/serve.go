@@ -27,19 +27,19 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// openAI is the upstream when nothing says which.
+// openAI is the default upstream.
 const openAI = "https://api.openai.com/v1"
 
-// noUpstream is how --upstream says that there is none.
+// noUpstream is the value of --upstream for none.
 const noUpstream = "none"
 
-// serveOptions are serve's flags.
+// serveOptions holds the flags of serve.
 type serveOptions struct {
 	upstream, listen, log string
 	debug, child, shared  bool
 }
 
-// check refuses flags that contradict each other.
+// check returns an error for flags that contradict each other.
 func (o *serveOptions) check() error {
 	switch {
 	case o.child && o.shared:
@@ -54,7 +54,7 @@ func (a *commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve as a gateway that any client points its base URL at",
+		Short: "Run the gateway, a proxy that clients use as their base URL",
 		Long: "Run a proxy for clients of OpenAI's and Anthropic's API. A client sets its base URL to this address. Each of its chat turns then " +
 			"carries what Ken knows, and Ken learns from its sessions. Nothing else about its traffic changes.\n\n" +
 			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +
@@ -101,13 +101,13 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		var ended context.CancelFunc
 		ctx, ended = context.WithCancel(ctx)
 		defer ended()
-		go func() { // until standard input ends, or the process
+		go func() { // runs until standard input or the process ends
 			_, _ = io.Copy(io.Discard, a.In)
 			ended()
 		}()
 	}
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // before anything that takes long: it must not end the process
+	signal.Notify(hangups, syscall.SIGHUP) // early, because a hangup must not end the process during a slow start
 	defer signal.Stop(hangups)
 	cfg, from, err := a.serveConfiguration(o, log)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	var place *shared
 	if o.shared {
 		if place, err = a.takePlace(ctx, cfg); place == nil {
-			return err // one runs, and its address is printed
+			return err // another one runs, and its address was printed
 		}
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		defer func() { _ = place.Close() }()
 		context.AfterFunc(ctx, func() { _ = place.Close() })
 	}
-	keyed, err := a.withHandedOut(cfg)
+	keyed, err := a.withCreatedKeys(cfg)
 	if err != nil {
 		return err
 	}
@@ -151,10 +151,10 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close())
 	}
 	s.child = o.child
-	if (o.child || o.shared) && len(keyed.Gateway.Keys) == 0 { // others have accounts on this machine, too
+	if (o.child || o.shared) && len(keyed.Gateway.Keys) == 0 { // other accounts of this machine could connect
 		s.localKey = access.NewKey()
 	}
-	// The user of a program's session is whoever talks to that program.
+	// The user of a program's session is the person who talks to that program.
 	if s.trusting = cfg.Knowledge.TrustUser == nil && !o.child && !o.shared && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
@@ -196,7 +196,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	return err
 }
 
-// serveLog is the log of requests and of the layer, on standard error.
+// serveLog returns the log of requests and of the layer, on standard error.
 func (a *commands) serveLog(o serveOptions) (*slog.Logger, error) {
 	ho := &slog.HandlerOptions{Level: slog.LevelInfo}
 	switch {
@@ -214,17 +214,17 @@ func (a *commands) serveLog(o serveOptions) (*slog.Logger, error) {
 	return nil, cli.Usagef("--log: %q is neither text nor json", o.log)
 }
 
-// serveUpstream is the base URL of the upstream, "" for none. A gateway in front of
-// itself would ask itself forever.
+// serveUpstream returns the base URL of the upstream, or "" for none. It rejects the
+// gateway's own address, which would cause an endless loop.
 func serveUpstream(flag string, cfg config.Config, at net.Addr) (string, error) {
 	from, base := "--upstream", flag
 	if base == "" {
 		from, base = "upstream.base_url", cfg.Upstream.BaseURL
 	}
 	if base == "" {
-		// The variable is what clients are to set to this address, so one that has it
-		// already says nothing.
-		if base = os.Getenv("OPENAI_BASE_URL"); base == "" || itself(base, at) {
+		// Clients set this variable to the gateway's address. If it has that value
+		// already, it does not name an upstream.
+		if base = os.Getenv("OPENAI_BASE_URL"); base == "" || isOwnAddress(base, at) {
 			base = openAI
 		}
 		return base, nil
@@ -232,14 +232,14 @@ func serveUpstream(flag string, cfg config.Config, at net.Addr) (string, error) 
 	switch {
 	case base == noUpstream:
 		return "", nil
-	case itself(base, at):
+	case isOwnAddress(base, at):
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: from, Msg: base + " is this gateway itself", Try: "Give the address of the API that is to answer."}
 	}
 	return base, nil
 }
 
-// itself reports a base URL that leads to the address that is listened on.
-func itself(base string, at net.Addr) bool {
+// isOwnAddress reports whether a base URL leads to the address that the gateway listens on.
+func isOwnAddress(base string, at net.Addr) bool {
 	tcp, ok := at.(*net.TCPAddr)
 	u, err := url.Parse(base)
 	if !ok || err != nil {
@@ -256,11 +256,11 @@ func itself(base string, at net.Addr) bool {
 	return u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP))
 }
 
-// announce says where it listens, and what to set.
+// announce prints the address, and the settings for clients.
 func (a *commands) announce(cfg config.Config, up string, at net.Addr, child bool, key string) error {
 	host := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
+		host = fmt.Sprint("localhost:", tcp.Port) // how clients on this machine call it
 	}
 	base := "http://" + host
 	if cfg.Gateway.TLSCert != "" {
@@ -297,8 +297,8 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr, child boo
 	return nil
 }
 
-// secondSignal returns a context that ends with the first signal that comes after
-// the one that ended ctx. A third one ends the process, as without ken.
+// secondSignal returns a context that ends with the first signal after the one that
+// ended ctx. A third signal ends the process, as is the default.
 func secondSignal(ctx context.Context) (now context.Context, stop context.CancelFunc) {
 	now, stop = context.WithCancel(context.WithoutCancel(ctx))
 	again := make(chan os.Signal, 1)

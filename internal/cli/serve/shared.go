@@ -25,42 +25,44 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// A shared ken serve belongs to the programs that use it: the first one starts it, and it
-// ends after the last one. Each program keeps a connection to it open, which the system
-// closes however the program ends.
+// A shared ken serve belongs to the programs that use it: the first one starts it, and it ends after
+// the last one. Each program keeps a connection to it open. The system closes that connection when
+// the program ends, however it ends.
 
-// linger is how long a shared ken serve waits for the next program.
+// linger is how long a shared ken serve waits for another program after the last one.
 const linger = 10 * time.Second
 
-// sharedWait is how long a start waits for another start, or for an end, in the same project.
+// sharedWait is how long a start waits for another one that is starting or ending in the same
+// project.
 const sharedWait = 30 * time.Second
 
-// greetingWait is how long a shared ken serve waits for the line with which a program begins.
+// greetingWait is how long a shared ken serve waits for the first line of a program.
 const greetingWait = 10 * time.Second
 
-// sharedAddress says where a shared ken serve is. It is printed as a line of JSON, and kept
-// in the state folder while the server runs.
+// sharedAddress is the address of a shared ken serve. It is printed as a line of JSON, and stored in
+// the state folder while the server runs.
 type sharedAddress struct {
 	URL  string `json:"url"`
-	Hold string `json:"hold"` // host and port; the server runs while somebody is connected there
+	Hold string `json:"hold"` // host and port; the server runs while a program is connected there
 
-	// Key is the bearer token of requests; "" where the gateway has keys of its own. It ends with the
-	// server, so another program at the same port learns nothing from it.
+	// Key is the bearer token of requests; "" if the gateway has keys of its own. It is valid only
+	// until the server ends, so a later program on the same port can't use it.
 	Key string `json:"key,omitempty"`
 
-	// Token is a secret of this server. It shows that the address belongs to it still: the port of a
-	// server that was killed is free for every account.
+	// Token is a secret of this server. It proves that the address still belongs to it: when a server
+	// is killed, any account can use its port.
 	Token string `json:"token"`
 }
 
-// welcome returns the answer to a program's first line, which only the server of the token can give.
+// welcome returns the answer to a program's first line. Only the server that has the token can
+// compute it.
 func (at sharedAddress) welcome(line string) string {
 	mac := hmac.New(sha256.New, []byte(at.Token))
-	_, _ = io.WriteString(mac, line) // it never fails
+	_, _ = io.WriteString(mac, line) // never fails
 	return "ken " + hex.EncodeToString(mac.Sum(nil)) + "\n"
 }
 
-// shared is the place of a project's shared ken serve, which this process has taken.
+// shared holds a project's lock for the shared ken serve, and the server's state.
 type shared struct {
 	file string
 	lock *flock.Flock
@@ -68,29 +70,29 @@ type shared struct {
 	stop context.CancelFunc
 	at   sharedAddress // set by announce
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	linger time.Duration
-	open   map[net.Conn]bool // connections that hold it
+	open   map[net.Conn]bool // connections of the programs
 	over   bool
 	timer  *time.Timer
 }
 
-// takeShared takes the project's place for a shared ken serve. It returns nil, and the
-// address, where one runs. Errors: ErrHeld when another start takes too long.
+// takeShared locks the project for a shared ken serve. If one runs already, it returns nil and its
+// address. Errors: ErrHeld when another start takes too long.
 func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, sharedAddress, error) {
 	if err := cfg.MakeState(root); err != nil {
 		return nil, sharedAddress{}, err
 	}
 	dir := filepath.Join(cfg.State(root), ".gateway")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, sharedAddress{}, fmt.Errorf("make room for a shared server: %w", err)
+		return nil, sharedAddress{}, fmt.Errorf("create the folder of the shared server: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
 	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger, open: map[net.Conn]bool{}}
 	for {
 		if ok, err := s.lock.TryLock(); err != nil {
-			return nil, sharedAddress{}, fmt.Errorf("take the place of the shared server: %w", err)
+			return nil, sharedAddress{}, fmt.Errorf("lock the shared server: %w", err)
 		} else if ok {
 			break
 		}
@@ -99,12 +101,12 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 		}
 		select {
 		case <-ctx.Done():
-			return nil, sharedAddress{}, &ken.Error{Code: ken.CodeHeld, Msg: "another ken serve --shared starts or ends in this project, and takes long",
+			return nil, sharedAddress{}, &ken.Error{Code: ken.CodeHeld, Msg: "another ken serve --shared is starting or ending in this project, and takes long",
 				Try: "Try again, or look for a ken process that hangs.", Err: errors.Join(ctx.Err(), s.lock.Close())}
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	err := os.Remove(s.file) // of a server that was killed
+	err := os.Remove(s.file) // left by a server that was killed
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, sharedAddress{}, errors.Join(fmt.Errorf("remove the address of the server before: %w", err), s.lock.Close())
 	}
@@ -115,8 +117,8 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 	return s, sharedAddress{}, nil
 }
 
-// takePlace is takeShared for the command: where a shared ken serve runs, it prints the address
-// and returns nil.
+// takePlace is takeShared for the command: if a shared ken serve runs, it prints the address and
+// returns nil.
 func (a *commands) takePlace(ctx context.Context, cfg config.Config) (*shared, error) {
 	root, err := a.Project()
 	if err != nil {
@@ -137,18 +139,19 @@ func readShared(file string) (at sharedAddress, err error) {
 	return at, err
 }
 
-// runs reports whether a shared ken serve at this address takes programs.
+// runs reports whether a shared ken serve at this address accepts programs.
 func (at sharedAddress) runs(ctx context.Context) bool {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", at.Hold)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Second)) // else it may hang, which is no answer either
+	_ = conn.SetDeadline(time.Now().Add(time.Second)) // a server that hangs counts as none
 	return at.greet(conn) == nil
 }
 
-// greet begins a connection to the address under Hold. It fails where somebody else listens there.
+// greet starts a connection to the address under Hold. It returns an error if another program listens
+// there.
 func (at sharedAddress) greet(conn net.Conn) error {
 	line := rand.Text()
 	if _, err := io.WriteString(conn, line+"\n"); err != nil {
@@ -159,13 +162,12 @@ func (at sharedAddress) greet(conn net.Conn) error {
 		return err
 	}
 	if !hmac.Equal(got, []byte(at.welcome(line))) {
-		return errors.New("this is no shared ken serve of the project")
+		return errors.New("this is not the project's shared ken serve")
 	}
 	return nil
 }
 
-// announce publishes the address, and begins to wait for programs. It calls s.stop when none
-// is left.
+// announce publishes the address and starts to accept programs. It calls s.stop when none is left.
 func (s *shared) announce(out io.Writer, url, key string) error {
 	s.at = sharedAddress{URL: url, Key: key, Hold: s.hold.Addr().String(), Token: rand.Text()}
 	line, err := json.Marshal(s.at)
@@ -223,12 +225,12 @@ func (s *shared) leave(conn net.Conn) {
 	}
 }
 
-// expire ends the server, unless a program has come meanwhile.
+// expire ends the server, unless a program has connected meanwhile.
 func (s *shared) expire() {
 	s.mu.Lock()
 	last := len(s.open) == 0 && !s.over
 	if last {
-		_ = s.end() // the next start replaces what is left
+		_ = s.end() // on an error, the next start removes what is left
 	}
 	s.mu.Unlock()
 	if last {
@@ -236,15 +238,15 @@ func (s *shared) expire() {
 	}
 }
 
-// Close gives the place up, before answers under way and the harvest have ended: the next
-// shared ken serve need not wait for them.
+// Close releases the project's lock before running answers and the harvest have ended, so that the
+// next shared ken serve need not wait for them.
 func (s *shared) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.end()
 }
 
-// end is Close while s.mu is held.
+// end implements Close. The caller holds s.mu.
 func (s *shared) end() error {
 	if s.over {
 		return nil
@@ -255,7 +257,7 @@ func (s *shared) end() error {
 	}
 	err := s.hold.Close()
 	for conn := range s.open {
-		_ = conn.Close() // so that its program looks for the next server
+		_ = conn.Close() // makes its program look for the next server
 	}
 	if rm := os.Remove(s.file); !errors.Is(rm, os.ErrNotExist) {
 		err = errors.Join(err, rm)

@@ -27,7 +27,7 @@ func (a *commands) provenanceCommand() *cobra.Command {
 	var q provenance.Query
 	cmd := &cobra.Command{
 		Use:   "provenance TARGET",
-		Short: "Show what stands behind a file, a symbol, a test or a claim",
+		Short: "Show the claims and evidence about a file, a symbol, a test or a claim",
 		Long: "Show the claims that are about a thing or rest on it: a path, a symbol or another entity, the name of a test, a command, an " +
 			"artifact, an address, a commit, or a claim by its id or key. Of each, the tier that it has by now and why, its status, when it " +
 			"ends, and every piece of evidence: what it points at, when it was collected, and whether the file is still what it was.\n\n" +
@@ -73,8 +73,8 @@ func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
 	})
 }
 
-// fromRoot spells the name of a file or folder that is there as claims do: from the
-// project's root, with slashes. It is false for any other name.
+// fromRoot returns the name of an existing file or folder as claims have it: relative to
+// the project's root, with slashes. It returns false for any other name.
 func fromRoot(root, dir, name string) (string, bool) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -119,7 +119,7 @@ func (a *commands) printProvenance(v *provenance.View) {
 	a.noteOmitted(v)
 }
 
-// pieceLine is a piece of evidence on one line.
+// pieceLine formats a piece of evidence on one line.
 func pieceLine(p *provenance.Piece) string {
 	line := string(p.Kind) + " " + cli.Cell(p.Reference)
 	if p.ExitCode != nil {
@@ -146,7 +146,7 @@ func pieceLine(p *provenance.Piece) string {
 	return line
 }
 
-// noteOmitted prints a note about what is not shown.
+// noteOmitted prints how much is not shown.
 func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {
@@ -162,7 +162,7 @@ func (a *commands) noteOmitted(v *provenance.View) {
 	case len(rest) > 0:
 		fmt.Fprintf(a.Err, "ken: not shown: %s\n", strings.Join(rest, ", "))
 	case v.Total == 0:
-		fmt.Fprintf(a.Err, "ken: nothing is known that stands behind %s\n", cli.Cell(v.Target))
+		fmt.Fprintf(a.Err, "ken: there are no claims about %s\n", cli.Cell(v.Target))
 	}
 }
 
@@ -178,7 +178,7 @@ func (a *commands) runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT …]",
-		Short: "Run a command and record what came of it",
+		Short: "Run a command and record its result",
 		Long: "Run a command and record as evidence how it ended, which tests its output tells of, and which files of the project it changed. " +
 			"Its input and output are passed on, signals too, and its exit status is that of ken; 127 when there is no such command. What it " +
 			"printed is not kept, but for the names of tests.\n\n" +
@@ -210,24 +210,24 @@ func (a *commands) runCommand() *cobra.Command {
 	return cmd
 }
 
-// runView is the record of a run. It goes to standard error, since standard output is the
-// command's.
+// runView is the record of a run, in JSON. It goes to standard error, because standard
+// output belongs to the command.
 type runView struct {
 	Command     string          `json:"command"`
 	ExitCode    int             `json:"exit_code"`
-	Interrupted string          `json:"interrupted,omitempty"` // the signal
+	Interrupted string          `json:"interrupted,omitempty"` // name of the signal
 	DurationMS  int64           `json:"duration_ms"`
 	Tests       runTests        `json:"tests"`
 	Changed     observe.Changes `json:"changed"`
 	Claims      []runClaim      `json:"claims"`
-	Warning     string          `json:"warning,omitempty"` // why less was recorded
+	Warning     string          `json:"warning,omitempty"` // why the record is incomplete
 }
 
 type runTests struct {
 	Passed   int      `json:"passed"`
 	Failed   int      `json:"failed"`
 	Failing  []string `json:"failing,omitempty"`
-	Complete bool     `json:"complete"` // these are all
+	Complete bool     `json:"complete"` // the list is complete
 }
 
 type runClaim struct {
@@ -236,7 +236,7 @@ type runClaim struct {
 }
 
 func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOptions) error {
-	// A signal is for the command: what comes after it is recorded all the same.
+	// A signal is meant for the command; the run is recorded even after one.
 	ctx = context.WithoutCancel(ctx)
 	root, err := a.Project()
 	if err != nil {
@@ -274,7 +274,7 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOption
 	return nil
 }
 
-// startError is why a command could not be started, without what Go says around it.
+// startError returns why a command could not be started, without the prefix that Go adds.
 func startError(err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return errors.New("command not found")
@@ -286,7 +286,7 @@ func startError(err error) error {
 	return err
 }
 
-// targets are the names that the caller gave, paths as they are from the root.
+// targets returns the names given by flags, with paths relative to the root.
 func (o *runOptions) targets(root, dir string) (out []string) {
 	for _, t := range o.about {
 		if p, ok := fromRoot(root, dir, t); ok {
@@ -297,10 +297,10 @@ func (o *runOptions) targets(root, dir string) (out []string) {
 	return out
 }
 
-// recordFor is how long a recording may take.
+// recordFor is the longest time that a recording takes.
 const recordFor = time.Minute
 
-// record stores the observed run and prints a summary. It prints errors and does not fail.
+// record stores the observed run and prints a summary. It prints errors and never fails.
 func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
@@ -325,7 +325,7 @@ func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions)
 		v.Changed.Files = []observe.File{}
 	}
 	quiet := *a.App
-	quiet.Quiet = true // no progress on top of what the command prints
+	quiet.Quiet = true // the command's output must not be mixed with progress
 	err := quiet.WithStore(ctx, func(_ *middleware.Layer, st store.Engine) error {
 		now := time.Now()
 		for _, c := range s.Checks() {

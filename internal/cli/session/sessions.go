@@ -72,7 +72,7 @@ func (a *commands) sessionsCommand() *cobra.Command {
 
 func (a *commands) listSessions(ctx context.Context) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
-		// With an error come the sessions that can be read.
+		// With an error, all holds the sessions that can be read.
 		all, failed := l.Operator().Journal(a.Owner).List(ctx)
 		if failed != nil && len(all) == 0 {
 			return failed
@@ -107,7 +107,7 @@ func (a *commands) printSessions(all []session.Info) {
 	a.PrintTable([]string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
 }
 
-// outcomeOf is a session's outcome in a line.
+// outcomeOf describes a session's outcome in a line.
 func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
@@ -168,10 +168,10 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 	})
 }
 
-// sessionView is a session with the claims that came of it, as they are now.
+// sessionView is a session with the current state of its claims, in JSON.
 type sessionView struct {
 	session.Info
-	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // while its messages are there
+	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // kept while its messages are
 	Claims     []inspect.Claim     `json:"claims"`
 }
 
@@ -253,7 +253,7 @@ func (a *commands) harvestCommand() *cobra.Command {
 	return cmd
 }
 
-// withHarvest runs fn, and then every job that is due, with progress.
+// withHarvest runs fn, then every due job, and shows the progress.
 func (a *commands) withHarvest(ctx context.Context, fn func(*middleware.Layer) error) error {
 	p := a.Progress()
 	defer p.Done()
@@ -272,7 +272,8 @@ func (a *commands) withHarvest(ctx context.Context, fn func(*middleware.Layer) e
 	return errors.Join(err, l.Close())
 }
 
-// printReport tells what came of the jobs that ran, and fails if one did.
+// printReport prints the results of the jobs that ran, and returns an error if one
+// failed.
 func (a *commands) printReport(r *jobs.Report) error {
 	switch {
 	case a.JSON:
@@ -368,7 +369,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 		}
 	}
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
-		// With an error come the jobs that can be read.
+		// With an error, all holds the jobs that can be read.
 		all, failed := l.Operator().Jobs(a.Owner).List(ctx, states...)
 		switch {
 		case failed != nil && len(all) == 0:
@@ -388,7 +389,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 func (a *commands) removeJob(ctx context.Context, id string) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		q := l.Operator().Jobs(a.Owner)
-		if j, err := q.Get(ctx, id); err == nil { // one that can't be read is removed all the same
+		if j, err := q.Get(ctx, id); err == nil { // an unreadable job is removed too
 			id = j.ID
 		}
 		if err := q.Remove(ctx, id); err != nil {
@@ -414,7 +415,7 @@ func (a *commands) printJobs(all []jobs.Job) {
 	for i := range all {
 		j := &all[i]
 		id := j.ID
-		if cli.IsTerminal(a.Out) { // a hash, which its beginning names
+		if cli.IsTerminal(a.Out) { // the id is a hash; its beginning identifies it
 			id = id[:min(cli.ShortIDLength, len(id))]
 		}
 		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), resultOf(j)}
@@ -422,7 +423,7 @@ func (a *commands) printJobs(all []jobs.Job) {
 	a.PrintTable([]string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
 }
 
-// resultOf is a job's outcome in a line.
+// resultOf describes a job's outcome in a line.
 func resultOf(j *jobs.Job) string {
 	switch {
 	case j.State == jobs.Running && j.Progress != nil:

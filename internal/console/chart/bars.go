@@ -13,20 +13,21 @@ type Bar struct {
 	Label string
 	Value float64
 	Href  string // a path of this site; "" for no link
-	Note  string // said in the tooltip
+	Note  string // shown in the tooltip
 	Tone  Tone
 }
 
-// BarsData is a list of things with how much there is of each, in the order given.
+// BarsData is a list of amounts, drawn in the order given.
 type BarsData struct {
 	Title string
 	Unit  string
 	Bars  []Bar
-	// Whole is what the bars are parts of; above 0, each row says its share.
+	// Whole is the total of which the bars are parts. If it is above 0, each row shows
+	// its share.
 	Whole float64
 }
 
-// Bars draws horizontal bars, a row for each, from a common zero.
+// Bars draws horizontal bars, one in each row, with a common zero.
 func Bars(d BarsData) template.HTML {
 	low, high := 0.0, 0.0
 	f := figure{kind: "chart-bars", title: d.Title, desc: plural(len(d.Bars), "bar", "bars")}
@@ -57,13 +58,13 @@ func Bars(d BarsData) template.HTML {
 		x := func(v float64) float64 { return names + (v-low)/(high-low)*(right-names) }
 		for i, b := range d.Bars {
 			y, v := float64(i)*row, bounded(b.Value)
-			closing := c.open(b.Href, tip(b.Label, tip2(amount(b.Value, d.Unit), d.share(b)), b.Note), b.Tone.class(0))
+			closing := c.open(b.Href, tip(b.Label, joinTips(amount(b.Value, d.Unit), d.share(b)), b.Note), b.Tone.class(0))
 			c.rect(0, y, width, row, 0, "hit")
 			c.text(0, y+17, "start", "label name", b.Label, names-8)
 			c.rect(names, y+(row-thick)/2, right-names, thick, 3, "track")
 			from, to := x(min(0, v)), x(max(0, v))
 			if v != 0 {
-				to = max(to, from+2) // what is there is seen
+				to = max(to, from+2) // at least 2 wide, so that it is visible
 			}
 			c.rect(from, y+(row-thick)/2, to-from, thick, min(3, (to-from)/2), "area")
 			c.text(width-shares, y+17, "end", "label", amount(b.Value, d.Unit), values)
@@ -79,7 +80,7 @@ func Bars(d BarsData) template.HTML {
 	})
 }
 
-// share is what part of the whole a bar is, "" where there is none.
+// share formats the bar's share of the whole, or returns "" without a whole.
 func (d BarsData) share(b Bar) string {
 	if d.Whole <= 0 {
 		return ""
@@ -87,7 +88,7 @@ func (d BarsData) share(b Bar) string {
 	return percent(share(b.Value, d.Whole))
 }
 
-// heading names a column with its unit.
+// heading returns the head of a column with its unit.
 func heading(name, unit string) string {
 	if unit == "" {
 		return name
@@ -95,7 +96,7 @@ func heading(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// tip is a tooltip: a name, its value, and what else is known.
+// tip returns the text of a tooltip: a name, its value, and a note.
 func tip(name, value, note string) string {
 	s := name
 	if value != "" {
@@ -107,8 +108,8 @@ func tip(name, value, note string) string {
 	return s
 }
 
-// Interval is a value with how far it may be off. Low and High equal to Value, or no
-// numbers, draw no whisker.
+// Interval is a value with its confidence interval. If Low and High equal Value or are
+// NaN, no whisker is drawn.
 type Interval struct {
 	Value, Low, High float64
 }
@@ -116,21 +117,21 @@ type Interval struct {
 // Group is one setting or measure with a value for each name.
 type Group struct {
 	Label  string
-	Values []Interval // in the order of the names; NaN where there is none
+	Values []Interval // in the order of the names; NaN for a missing one
 }
 
 // GroupsData compares several things side by side, in several settings.
 type GroupsData struct {
 	Title  string
 	Unit   string
-	Max    float64 // the top of the scale, such as 1 for recall; 0 to fit what is there
+	Max    float64 // top of the scale, such as 1 for recall; 0 fits the values
 	Names  []string
 	Groups []Group
 }
 
 // Groups draws a column for each value, with a whisker for its interval. Groups that do
-// not fit beside one another go on below. The scale begins at zero; what is below it has
-// no column.
+// not fit into one row continue in the next. The scale begins at zero; a negative value
+// has no column.
 func Groups(d GroupsData) template.HTML {
 	f := figure{kind: "chart-groups", title: d.Title,
 		desc: fmt.Sprintf("%s in %s", plural(len(d.Names), "column", "columns"), plural(len(d.Groups), "group", "groups"))}
@@ -160,7 +161,7 @@ func Groups(d GroupsData) template.HTML {
 		least := names*15 + 16
 		row := max(1, min(len(d.Groups), int(room/least)))
 		rows := (len(d.Groups) + row - 1) / row
-		row = max(1, (len(d.Groups)+max(1, rows)-1)/max(1, rows)) // as many in each row
+		row = max(1, (len(d.Groups)+max(1, rows)-1)/max(1, rows)) // spread evenly over the rows
 		slot := min(room/float64(row), names*46+24)
 		column := min(38, (slot-16)/names)
 		for n := range rows {
@@ -183,7 +184,7 @@ func Groups(d GroupsData) template.HTML {
 	})
 }
 
-// group draws the columns of a group, the first of them at x.
+// group draws the columns of a group; x is the left edge of the first.
 func (d GroupsData) group(c *canvas, g Group, x, column, bottom float64, y func(float64) float64) {
 	for k, name := range d.Names {
 		if k >= len(g.Values) || math.IsNaN(g.Values[k].Value) {
@@ -210,7 +211,7 @@ func (d GroupsData) group(c *canvas, g Group, x, column, bottom float64, y func(
 	}
 }
 
-// short is a value for above a column: two decimals of what is below 1.
+// short formats a value above a column: with two decimals if it is below 1.
 func short(v float64) string {
 	if v > 0 && v < .995 {
 		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', 2, 64), "0")
@@ -218,7 +219,7 @@ func short(v float64) string {
 	return number(v)
 }
 
-// interval reports whether there is one to draw.
+// interval reports whether there is an interval to draw.
 func (v Interval) interval() bool {
 	return v.Low < v.High // false for NaN
 }
@@ -231,7 +232,7 @@ func (d GroupsData) says(v Interval) string {
 	return s
 }
 
-// Table is the data to read.
+// Table returns the data as a table.
 func (d GroupsData) Table() template.HTML {
 	var rows [][]string
 	for _, g := range d.Groups {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// raw is markup of this package's own, which must not be escaped.
+// raw is markup of this package, which is not escaped.
 type raw string
 
-// canvas is markup under way.
+// canvas collects the markup of a picture.
 type canvas struct{ b strings.Builder }
 
-// put writes a format with %v for everything: strings are cleaned and escaped, numbers
-// become short coordinates, and only raw stays as it is. A picture has thousands of
-// these, which is why it is not left to package fmt.
+// put writes a format in which every verb is %v: strings are cleaned and escaped,
+// numbers become short coordinates, and raw is written unchanged. A picture has
+// thousands of these, so package fmt would be too slow.
 func (c *canvas) put(format string, args ...any) {
 	for _, a := range args {
 		before, after, _ := strings.Cut(format, "%v")
@@ -38,7 +38,8 @@ func (c *canvas) put(format string, args ...any) {
 
 func (c *canvas) raw() raw { return raw(c.b.String()) }
 
-// coordinate writes a place with one decimal. No place is outside of what browsers draw.
+// coordinate writes a coordinate with one decimal, limited to the range that browsers
+// draw.
 func (c *canvas) coordinate(v float64) {
 	if math.IsNaN(v) {
 		v = 0
@@ -56,8 +57,8 @@ func (c *canvas) coordinate(v float64) {
 	c.b.Write(b)
 }
 
-// text writes one line of at most a width, with the whole as a tooltip if it is cut.
-// The anchor is start, middle or end; the class decides about the size.
+// text writes one line of at most a width. A longer text is cut and gets a tooltip
+// with the whole. anchor is start, middle or end; class sets the size.
 func (c *canvas) text(x, y float64, anchor, class raw, s string, width float64) {
 	size := large
 	if strings.HasPrefix(string(class), "soft") {
@@ -84,8 +85,8 @@ func (c *canvas) rect(x, y, w, h, radius float64, class raw) {
 	c.put(` class="%v"/>`, class)
 }
 
-// open begins a link, or a group where the target is none of this site. The tooltip
-// explains what is inside. The returned tag closes it.
+// open begins a link, or a plain group if href is not a path of this site. The tooltip
+// explains the content. It returns the closing tag.
 func (c *canvas) open(href, tip string, class raw) (closing raw) {
 	closing = `</g>`
 	if local(href) {
@@ -100,8 +101,8 @@ func (c *canvas) open(href, tip string, class raw) (closing raw) {
 	return closing
 }
 
-// local reports whether a link stays on this site, so that no label sends the reader
-// elsewhere or runs as a script.
+// local reports whether a link stays on this site, so that no label can lead the
+// reader elsewhere or run as a script.
 func local(href string) bool {
 	if href == "" || strings.ContainsAny(href, "\\\t\r\n") || clean(href) != href {
 		return false
@@ -115,23 +116,24 @@ func local(href string) bool {
 	return false
 }
 
-// Widths that a figure is drawn for; chart.css chooses by the column's width.
+// The widths for which a figure is drawn; chart.css shows the one that fits the
+// column.
 const (
 	wide   = 720.0
 	narrow = 340.0
 )
 
-// figure is a picture with what stands around it.
+// figure is a picture with its caption and note.
 type figure struct {
-	kind   raw    // class
-	title  string // caption and name of the picture
-	desc   string // one sentence that says what the picture shows
-	links  bool   // there are links inside, which an image would hide from screen readers
+	kind   raw    // CSS class
+	title  string // caption, and name of the picture for screen readers
+	desc   string // describes the picture in one sentence
+	links  bool   // it contains links, which role="img" would hide from screen readers
 	legend raw
 	note   string // what is left out
 }
 
-// draw draws the picture for both widths. The drawing returns its height.
+// draw draws the picture in both widths. picture returns its height.
 func (f figure) draw(picture func(c *canvas, width float64) float64) template.HTML {
 	out := &canvas{}
 	out.put(`<figure class="chart %v">`, f.kind)
@@ -143,7 +145,7 @@ func (f figure) draw(picture func(c *canvas, width float64) float64) template.HT
 	return f.end(out)
 }
 
-// svg writes one picture of a width.
+// svg writes the picture in one width.
 func (f figure) svg(out *canvas, class raw, width float64, picture func(c *canvas, width float64) float64) {
 	c := &canvas{}
 	c.b.Grow(16 << 10)

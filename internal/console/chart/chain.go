@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// mostLinks is how many versions a chain draws; the newest stay.
-const mostLinks = 40
+// maxLinks is how many versions a chain draws, the newest ones.
+const maxLinks = 40
 
 // Version is one of several things that superseded one another.
 type Version struct {
 	ID      string
 	Label   string
 	Href    string
-	Note    string // such as its date; stands below the label
-	Current bool   // it holds now
+	Note    string // such as its date; shown below the label
+	Current bool   // it is valid now
 }
 
 // Supersession says that an older version was superseded by a newer one.
@@ -23,22 +23,22 @@ type Supersession struct {
 	Older, Newer string // IDs
 }
 
-// ChainData is what superseded what. The versions may come in any order.
+// ChainData holds versions and their supersessions, in any order.
 type ChainData struct {
 	Title    string
 	Versions []Version
 	Steps    []Supersession
 }
 
-// knot is a version and where it stands.
-type knot struct {
+// versionBox is a version with its position.
+type versionBox struct {
 	Version
 	box
 	row int
 }
 
-// Chain draws versions as boxes from the oldest, at the top, to the newest. Versions that
-// superseded the same one stand side by side; a step that closes a circle is dashed.
+// Chain draws versions as boxes, from the oldest at the top to the newest. Versions that
+// superseded the same one are in one row. A supersession that closes a cycle is dashed.
 func Chain(d ChainData) template.HTML {
 	rows, steps, drawn := chainRows(d)
 	f := figure{kind: "chart-chain", title: d.Title, desc: plural(len(d.Versions), "version", "versions") + ", oldest first"}
@@ -54,14 +54,14 @@ func Chain(d ChainData) template.HTML {
 		f.note = fmt.Sprintf("%s not drawn.", plural(rest, "version", "versions"))
 	}
 	return f.draw(func(c *canvas, width float64) float64 {
-		const tall, between, side = 58.0, 40.0, 24.0
+		const rowHeight, between, side = 58.0, 40.0, 24.0
 		most := 4
 		if width <= narrow {
 			most = 2
 		}
 		y := 1.0
 		if slices.ContainsFunc(steps, func(s succession) bool { return s.back && s.newer.row == 0 }) {
-			y = 18 // an arrow comes from above
+			y = 18 // leave room for the arrow above
 		}
 		for _, row := range rows {
 			for lines := row; len(lines) > 0; {
@@ -70,10 +70,10 @@ func Chain(d ChainData) template.HTML {
 				w := min(460, (width-2*side-12*float64(len(line)-1))/float64(len(line)))
 				x := side
 				for _, k := range line {
-					k.box = box{x: x, y: y, w: w, h: tall}
+					k.box = box{x: x, y: y, w: w, h: rowHeight}
 					x += w + 12
 				}
-				y += tall + between
+				y += rowHeight + between
 			}
 		}
 		for lane, s := range steps {
@@ -89,7 +89,7 @@ func Chain(d ChainData) template.HTML {
 }
 
 // draw draws the box of a version.
-func (k *knot) draw(c *canvas) {
+func (k *versionBox) draw(c *canvas) {
 	tone, class, state := raw("c-muted"), raw("box"), ""
 	if k.Current {
 		tone, class, state = "c-ok", "box current", "✓ current"
@@ -98,7 +98,7 @@ func (k *knot) draw(c *canvas) {
 	c.rect(k.x, k.y, k.w, k.h, 5, class)
 	c.rect(k.x+4, k.y+5, 4, k.h-10, 2, "area")
 	first, second := wrap(clean(k.Label), k.w-24, large)
-	below := tip2(state, clean(k.Note))
+	below := joinTips(state, clean(k.Note))
 	y := k.y + 17
 	if second == "" {
 		y += 7
@@ -112,14 +112,14 @@ func (k *knot) draw(c *canvas) {
 	c.put(`%v`, closing)
 }
 
-// succession is a step between two drawn versions.
+// succession is a supersession between two drawn versions.
 type succession struct {
-	older, newer *knot
-	back         bool // it closes a circle
+	older, newer *versionBox
+	back         bool // it closes a cycle
 }
 
-// draw draws the arrow: straight down to the next row, and to others
-// by a lane at the left.
+// draw draws the arrow: straight down to the next row, or along a lane on the left to
+// another row.
 func (s succession) draw(c *canvas, lane int) {
 	a, b := s.older, s.newer
 	c.put(`<g class="c-muted"><title>%v</title>`, clean(a.Label)+" → "+clean(b.Label))
@@ -140,18 +140,18 @@ func (s succession) draw(c *canvas, lane int) {
 	c.put(`<polygon class="head" points="%v,%v %v,%v %v,%v"/></g>`, x, y, x-4, y-8, x+4, y-8)
 }
 
-// chainRows puts each version a row below the lowest of those that it superseded.
-func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
-	byID := map[string]*knot{}
-	var all []*knot
+// chainRows puts each version in the row below the lowest of those that it superseded.
+func chainRows(d ChainData) (rows [][]*versionBox, steps []succession, drawn int) {
+	byID := map[string]*versionBox{}
+	var all []*versionBox
 	for _, v := range d.Versions {
 		if byID[v.ID] == nil {
-			k := &knot{Version: v}
+			k := &versionBox{Version: v}
 			byID[v.ID] = k
 			all = append(all, k)
 		}
 	}
-	newer, older := map[*knot][]*knot{}, map[*knot]int{}
+	newer, older := map[*versionBox][]*versionBox{}, map[*versionBox]int{}
 	for _, s := range d.Steps {
 		a, b := byID[s.Older], byID[s.Newer]
 		if a == nil || b == nil || slices.Contains(newer[a], b) {
@@ -163,9 +163,10 @@ func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
 	}
 	circles := circles(all, newer, older)
 	for i, s := range steps {
-		steps[i].back = circles[[2]*knot{s.older, s.newer}]
+		steps[i].back = circles[[2]*versionBox{s.older, s.newer}]
 	}
-	// Without circles, pushing versions down ends after as many rounds as there are.
+	// Without cycles, moving versions down ends after at most as many rounds as there are
+	// versions.
 	for range all {
 		moved := false
 		for _, s := range steps {
@@ -177,9 +178,9 @@ func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *knot) int { return a.row - b.row })
-	if len(all) > mostLinks {
-		all = all[len(all)-mostLinks:]
+	slices.SortStableFunc(all, func(a, b *versionBox) int { return a.row - b.row })
+	if len(all) > maxLinks {
+		all = all[len(all)-maxLinks:]
 		steps = slices.DeleteFunc(steps, func(s succession) bool { return !slices.Contains(all, s.older) || !slices.Contains(all, s.newer) })
 	}
 	for i, k := range all {
@@ -196,18 +197,18 @@ func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
 	return rows, steps, len(all)
 }
 
-// circles finds the steps that close a circle: depth first from the oldest, those that
-// lead to a version that is still on the way.
-func circles(all []*knot, newer map[*knot][]*knot, older map[*knot]int) map[[2]*knot]bool {
+// circles finds the supersessions that close a cycle. It searches depth first from the
+// oldest version; an edge to a version on the current path closes a cycle.
+func circles(all []*versionBox, newer map[*versionBox][]*versionBox, older map[*versionBox]int) map[[2]*versionBox]bool {
 	const onTheWay, done = 1, 2
-	state, found := map[*knot]int{}, map[[2]*knot]bool{}
-	var visit func(k *knot)
-	visit = func(k *knot) {
+	state, found := map[*versionBox]int{}, map[[2]*versionBox]bool{}
+	var visit func(k *versionBox)
+	visit = func(k *versionBox) {
 		state[k] = onTheWay
 		for _, n := range newer[k] {
 			switch state[n] {
 			case onTheWay:
-				found[[2]*knot{k, n}] = true
+				found[[2]*versionBox{k, n}] = true
 			case 0:
 				visit(n)
 			}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// frame is the room of a chart with axes: y grows downwards from top to bottom.
+// frame is the plotting area of a chart with axes: y grows downwards from top to bottom.
 type frame struct {
 	left, right, top, bottom float64
 }
 
-// column is the names beside a chart's right edge, each at its own height.
+// column writes names at the right edge of a chart, each at its own height.
 func (r frame) column(c *canvas, names []string, places []float64, classes []raw, width float64) {
 	wanted := append([]float64(nil), places...)
 	order := ascending(wanted)
@@ -27,7 +27,8 @@ func (r frame) column(c *canvas, names []string, places []float64, classes []raw
 	}
 }
 
-// ascending is the order of values, equal ones as they come.
+// ascending returns the indices of values in ascending order; equal values keep their
+// order.
 func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -39,7 +40,7 @@ func ascending(values []float64) []int {
 	return order
 }
 
-// names is the room for names at the right edge.
+// names returns the width that names need at the right edge.
 func names(list []string, width float64) float64 {
 	most := 0.0
 	for _, s := range list {
@@ -54,7 +55,7 @@ func (r frame) level(c *canvas, y float64, label string) {
 	c.text(r.left-6, y+4, "end", "soft", label, r.left-6)
 }
 
-// moments draws the axis of time. The place of a moment is asked of x.
+// moments draws the time axis. x returns the position of a time.
 func (r frame) moments(c *canvas, from, to time.Time, loc *time.Location, x func(time.Time) float64) {
 	c.line(r.left, r.bottom, r.right, r.bottom, "axis")
 	free := 0.0
@@ -71,9 +72,9 @@ func (r frame) moments(c *canvas, from, to time.Time, loc *time.Location, x func
 	}
 }
 
-// along is the place of a moment in a span, from 0 to 1. Spans of centuries do not fit a
-// time.Duration, so it reckons in seconds.
-func along(t, from, to time.Time) float64 {
+// position returns the position of a time in a span, from 0 to 1. It computes in seconds,
+// because a span of centuries overflows a time.Duration.
+func position(t, from, to time.Time) float64 {
 	span := float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
 	if span <= 0 {
 		return 0
@@ -82,8 +83,8 @@ func along(t, from, to time.Time) float64 {
 	return max(0, min(1, at/span))
 }
 
-// table is a chart's data to read. The first column names the row, and those after
-// the words hold numbers.
+// table returns a chart's data as a table. The first words columns hold text, the first
+// of them the row's name; the others hold numbers.
 func table(title string, words int, head []string, rows [][]string) template.HTML {
 	c := &canvas{}
 	c.put(`<div class="chart-data"><table>`)
@@ -116,8 +117,8 @@ func table(title string, words int, head []string, rows [][]string) template.HTM
 	return template.HTML(c.b.String())
 }
 
-// CSS is the style sheet of the figures. It declares the colours as custom properties
-// of :root and touches no other element outside of .chart, .chart-list and .chart-data.
+// CSS is the style sheet of the figures. It defines the colours as custom properties of
+// :root. Otherwise it only styles .chart, .chart-list and .chart-data.
 //
 //go:embed chart.css
 var CSS string

@@ -7,47 +7,47 @@ import (
 	"strconv"
 )
 
-// mostFused is how many items a picture of a retrieval draws; the rest is counted.
-const mostFused = 30
+// maxFused is how many items of a retrieval are drawn; the note counts the rest.
+const maxFused = 30
 
 // Fused is one item of a retrieval.
 type Fused struct {
 	Label string
 	Href  string
-	Ranks []int  // from 1, one for each leg; 0 where the leg did not find it
-	Block bool   // it got into the block
-	Cut   string // why it did not, such as "budget"
-	Note  string // said in the tooltip
+	Ranks []int  // from 1, one for each leg; 0 if the leg did not find it
+	Block bool   // it is in the block
+	Cut   string // why it was cut, such as "budget"
+	Note  string // shown in the tooltip
 }
 
-// FusionData is how the legs of a retrieval became one list.
+// FusionData describes how the results of several legs became one list.
 type FusionData struct {
 	Title string
 	Legs  []string // such as keyword, vector, structure
-	Items []Fused  // in the order of the fused list
+	Items []Fused  // in the order of the merged list
 }
 
-// fusionPlan is where things stand in the picture.
+// fusionPlan holds the positions in the picture.
 type fusionPlan struct {
-	items   []Fused
-	legs    []string
-	x       []float64   // of each leg
-	y       [][]float64 // of each item in each leg; NaN where the leg did not find it
-	list    float64     // where the fused list begins
-	outcome float64     // where what became of an item begins
-	top     float64     // above the first row
-	tall    float64     // a row
-	below   bool        // the outcome stands below the label
+	items     []Fused
+	legs      []string
+	x         []float64   // by leg
+	y         [][]float64 // by item and leg; NaN if the leg did not find it
+	list      float64     // left edge of the merged list
+	outcome   float64     // left edge of the outcomes
+	top       float64     // height above the first row
+	rowHeight float64     // height of a row
+	below     bool        // the outcome is below the label
 }
 
-const chip = 9.0 // half the height of a rank
+const chip = 9.0 // half the height of a rank's box
 
-// Fusion draws each leg as a column of ranks, the fused list beside them, and what
-// became of each item. A line joins the places of one item; those in the block are
-// strong, those that were cut are thin and dashed.
+// Fusion draws each leg as a column of ranks, with the merged list and the outcome
+// of each item beside them. A line joins the positions of one item: bold for items
+// in the block, thin and dashed for items that were cut.
 func Fusion(d FusionData) template.HTML {
 	f := figure{kind: "chart-fusion", title: d.Title}
-	items := d.Items[:min(len(d.Items), mostFused)]
+	items := d.Items[:min(len(d.Items), maxFused)]
 	in := 0
 	for i, it := range d.Items {
 		f.links = f.links || i < len(items) && local(it.Href)
@@ -68,7 +68,8 @@ func Fusion(d FusionData) template.HTML {
 	return f.draw(func(c *canvas, width float64) float64 {
 		p := planFusion(d.Legs, items, width)
 		p.head(c, width)
-		// Lines lie below all ranks, and those of the block above the others.
+		// Lines are below all ranks, and lines of the block's items above the
+		// others.
 		for _, block := range []bool{false, true} {
 			for i, it := range items {
 				if it.Block == block {
@@ -79,16 +80,17 @@ func Fusion(d FusionData) template.HTML {
 		for i := range items {
 			p.row(c, i, width)
 		}
-		return p.top + p.tall*float64(len(items)) + 2
+		return p.top + p.rowHeight*float64(len(items)) + 2
 	})
 }
 
-// planFusion places the legs and, in each, the drawn items in the order of their ranks.
+// planFusion computes the positions of the legs and, in each, of the drawn items
+// by rank.
 func planFusion(legs []string, items []Fused, width float64) *fusionPlan {
-	p := &fusionPlan{items: items, legs: legs, top: 40, tall: 26}
+	p := &fusionPlan{items: items, legs: legs, top: 40, rowHeight: 26}
 	between := 76.0
 	if width <= narrow {
-		between, p.tall, p.below = 40, 38, true
+		between, p.rowHeight, p.below = 40, 38, true
 	}
 	between = min(between, width*.5/float64(max(1, len(legs))))
 	for k := range legs {
@@ -120,10 +122,11 @@ func planFusion(legs []string, items []Fused, width float64) *fusionPlan {
 	return p
 }
 
-// at is the middle of a row.
-func (p *fusionPlan) at(row int) float64 { return p.top + p.tall*(float64(row)+.5) }
+// at returns the middle of a row.
+func (p *fusionPlan) at(row int) float64 { return p.top + p.rowHeight*(float64(row)+.5) }
 
-// head names the columns. Where legs stand close, every other name is a line lower.
+// head writes the names of the columns. If the legs are close together, every
+// other name is a line lower.
 func (p *fusionPlan) head(c *canvas, width float64) {
 	apart := 76.0
 	if len(p.x) > 1 {
@@ -145,7 +148,7 @@ func (p *fusionPlan) head(c *canvas, width float64) {
 	c.line(0, p.top-6, width, p.top-6, "grid")
 }
 
-// class is an item's colour, and how its line is drawn.
+// class returns the classes of an item's colour and of its line.
 func (f Fused) class() (tone, line raw) {
 	if f.Block {
 		return "c-ok", "line thin"
@@ -153,7 +156,7 @@ func (f Fused) class() (tone, line raw) {
 	return "c-muted", "line thin dash"
 }
 
-// outcome says what became of an item.
+// outcome describes what happened to an item.
 func (f Fused) outcome() string {
 	switch cut := clean(f.Cut); {
 	case f.Block:
@@ -165,7 +168,7 @@ func (f Fused) outcome() string {
 	}
 }
 
-// way draws the line through an item's places.
+// way draws the line through an item's positions.
 func (p *fusionPlan) way(c *canvas, i int) {
 	tone, line := p.items[i].class()
 	path, pen := &canvas{}, false
@@ -191,12 +194,12 @@ func (p *fusionPlan) way(c *canvas, i int) {
 	}
 }
 
-// row draws an item's ranks, its place in the list, and what became of it.
+// row draws an item's ranks, its position in the list, and its outcome.
 func (p *fusionPlan) row(c *canvas, i int, width float64) {
 	it, y := p.items[i], p.at(i)
 	tone, _ := it.class()
 	closing := c.open(it.Href, tip(it.Label, it.outcome(), it.Note), tone)
-	c.rect(p.list-4, y-p.tall/2, width-p.list+4, p.tall, 3, "hit")
+	c.rect(p.list-4, y-p.rowHeight/2, width-p.list+4, p.rowHeight, 3, "hit")
 	for k, leg := range p.legs {
 		if math.IsNaN(p.y[i][k]) {
 			continue
@@ -222,7 +225,7 @@ func (p *fusionPlan) row(c *canvas, i int, width float64) {
 	c.put(`%v`, closing)
 }
 
-// Table is the data to read: all items, those that are not drawn as well.
+// Table returns the data as a table, including the items that are not drawn.
 func (d FusionData) Table() template.HTML {
 	head := append([]string{"item", "outcome"}, d.Legs...)
 	head = append(head, "together")

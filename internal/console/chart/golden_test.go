@@ -210,8 +210,8 @@ func versions() ChainData {
 }
 
 func Benchmark(b *testing.B) {
-	found, mode, times, sets, staged := retrieval(mostFused), modes(), latencies(true), groups(), stages()
-	medium, crowded := crowd(rand.New(rand.NewPCG(2, 2)), 25, 40), crowd(rand.New(rand.NewPCG(1, 1)), mostNodes, mostEdges)
+	found, mode, times, sets, staged := retrieval(maxFused), modes(), latencies(true), groups(), stages()
+	medium, crowded := crowd(rand.New(rand.NewPCG(2, 2)), 25, 40), crowd(rand.New(rand.NewPCG(1, 1)), maxNodes, maxEdges)
 	for _, c := range []struct {
 		name string
 		draw func() template.HTML

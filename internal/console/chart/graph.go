@@ -8,31 +8,30 @@ import (
 	"strconv"
 )
 
-// What a picture of a graph draws at most. The nodes nearest to the root stay.
+// Limits of a picture of a graph. The nodes nearest to the root are kept.
 const (
-	mostNodes = 60
-	mostEdges = 200
-	mostNamed = 40 // edges whose labels are written; of more, only tooltips say them
+	maxNodes  = 60
+	maxEdges  = 200
+	maxLabels = 40 // edges with a written label; if there are more, only tooltips have the labels
 )
 
-// Node is a thing in a graph.
+// Node is a node of a graph.
 type Node struct {
-	ID    string // what edges name; unique
+	ID    string // unique; edges refer to it
 	Label string
-	Kind  string // gives the colour and stands below the label
+	Kind  string // sets the colour; shown below the label
 	Href  string // a path of this site; "" for no link
-	Count int    // what is known about it, such as claims; 0 is not shown
-	Root  bool   // where the reader is; the first that says so counts
-	Info  string // said in the tooltip
+	Count int    // number of records about it, such as claims; 0 is not shown
+	Root  bool   // the current node; the first one with Root counts
+	Info  string // shown in the tooltip
 }
 
-// Edge says that one node depends on another. Edges to nodes that are not there are
-// left out.
+// Edge says that one node depends on another. An edge to an unknown node is ignored.
 type Edge struct {
 	From, To string // IDs
-	Label    string // how; shown where there is room
+	Label    string // shown if there is room
 	Weight   float64
-	Dashed   bool // a guess
+	Dashed   bool // for a guess
 }
 
 // GraphData is a neighbourhood.
@@ -43,9 +42,9 @@ type GraphData struct {
 }
 
 // Graph draws a neighbourhood in columns: the root in the middle, what it depends on to
-// the right, what depends on it to the left, each step one column further. An edge that
-// leads back the other way is drawn so, and its arrow says it. The keyboard walks
-// the nodes by column, from the top.
+// the right, what depends on it to the left, each step one column further. An edge in
+// the opposite direction is drawn to the left, with its arrow. The tab key visits the
+// nodes by column, from the top.
 func Graph(d GraphData) template.HTML {
 	l := layOut(d)
 	links := slices.ContainsFunc(l.nodes, func(n *place) bool { return local(n.Href) })
@@ -61,7 +60,7 @@ func Graph(d GraphData) template.HTML {
 	}
 	out.put(`<div class="scroll">`)
 	class := raw("drawn")
-	if len(l.edges) > mostNamed {
+	if len(l.edges) > maxLabels {
 		class = "drawn crowded"
 	}
 	f.svg(out, class, l.width, func(c *canvas, _ float64) float64 {
@@ -85,8 +84,8 @@ func Graph(d GraphData) template.HTML {
 	return f.end(out)
 }
 
-// kinds are those of the drawn nodes, in the order of the data so that a colour stays
-// when a layout changes.
+// kinds returns the kinds of the drawn nodes in the order of the data, so that colours
+// stay when the layout changes.
 func (l *layout) kinds() (kinds []string) {
 	for _, n := range l.given {
 		if n.Kind != "" && !slices.Contains(kinds, n.Kind) {
@@ -108,7 +107,7 @@ func (l *layout) node(c *canvas, n *place, kinds []string) {
 	}
 	below := n.Kind
 	if n.Count != 0 {
-		below = tip2(below, strconv.Itoa(n.Count))
+		below = joinTips(below, strconv.Itoa(n.Count))
 	}
 	closing := c.open(n.Href, tip(n.Label, below, n.Info), tone)
 	c.rect(n.x, n.y, n.w, n.h, 5, class)
@@ -126,15 +125,15 @@ func (l *layout) node(c *canvas, n *place, kinds []string) {
 	c.put(`%v`, closing)
 }
 
-// tip2 joins what is known with a dot between.
-func tip2(a, b string) string {
+// joinTips joins two parts of a tooltip with a dot.
+func joinTips(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
 	return a + " · " + b
 }
 
-// edge draws a curve through the places kept free for it, with an arrow's head.
+// edge draws a curve through the edge's passes, with an arrowhead.
 func (l *layout) edge(c *canvas, e *link) {
 	class := raw("line thin")
 	if e.Dashed {
@@ -146,7 +145,7 @@ func (l *layout) edge(c *canvas, e *link) {
 	c.put(`<g><title>%v</title>`, e.says())
 	path := &canvas{}
 	last := e.points[len(e.points)-1]
-	end := point{last.x - 7*e.heading, last.y} // the line ends where the head begins
+	end := point{last.x - 7*e.heading, last.y} // the line ends where the arrowhead begins
 	path.put("M%v %v", e.points[0].x, e.points[0].y)
 	for k := 1; k < len(e.points); k++ {
 		p, q := e.points[k-1], e.points[k]
@@ -164,7 +163,7 @@ func (l *layout) edge(c *canvas, e *link) {
 	c.put(`<polygon class="head" points="%v,%v %v,%v %v,%v"/></g>`, last.x, last.y, last.x-8*e.heading, last.y-4, last.x-8*e.heading, last.y+4)
 }
 
-// says is an edge in words.
+// says describes an edge in words.
 func (e *link) says() string {
 	s := clean(e.from.Label) + " → " + clean(e.to.Label)
 	if e.Label != "" {
@@ -179,10 +178,10 @@ func (e *link) says() string {
 	return s
 }
 
-// name writes an edge's label beside its middle, unless it would lie on something. It
-// returns what is taken now.
+// name writes an edge's label beside its middle, unless it would overlap a box in
+// taken. It returns taken with the label's box.
 func (l *layout) name(c *canvas, e *link, taken []box) []box {
-	if e.Label == "" || e.around || len(l.edges) > mostNamed {
+	if e.Label == "" || e.around || len(l.edges) > maxLabels {
 		return taken
 	}
 	short := cut(clean(e.Label), columnGap-20, small)
@@ -197,7 +196,7 @@ func (l *layout) name(c *canvas, e *link, taken []box) []box {
 	return append(taken, at)
 }
 
-// Table is the data to read: all edges, those that are not drawn as well.
+// Table returns the data as a table, including the edges that are not drawn.
 func (d GraphData) Table() template.HTML {
 	labels := map[string]string{}
 	for _, n := range d.Nodes {
@@ -219,11 +218,11 @@ func (d GraphData) Table() template.HTML {
 	return table(d.Title, 3, []string{"from", "how", "to", "known", "weight"}, rows)
 }
 
-// mostDeep is how far the list follows edges from the root.
-const mostDeep = 4
+// maxDepth is the depth to which GraphList follows edges from the root.
+const maxDepth = 4
 
 // GraphList writes a neighbourhood as nested lists of links: what the root depends on,
-// what depends on it, and what is there besides. A node is unfolded where it is met
+// what depends on it, and the other nodes. A node is expanded only where it occurs
 // first, so that cycles end. It is for screen readers and small screens.
 func GraphList(d GraphData) template.HTML {
 	l := &layout{}
@@ -253,7 +252,7 @@ func GraphList(d GraphData) template.HTML {
 	}
 	if len(rest) > 0 {
 		w.c.put(`<li>also near`)
-		w.list(rest, func(*place) []step { return nil }, mostDeep)
+		w.list(rest, func(*place) []step { return nil }, maxDepth)
 		w.c.put(`</li>`)
 	}
 	w.c.put(`</ul>`)
@@ -290,13 +289,13 @@ func (l *layout) in(p *place) (steps []step) {
 
 type lister struct {
 	c    canvas
-	seen map[*place]bool // those that are unfolded already
+	seen map[*place]bool // nodes that were expanded already
 }
 
 func (w *lister) list(steps []step, next func(*place) []step, depth int) {
 	w.c.put(`<ul>`)
-	// All of a level are met before any of the next, so that a node stands by its
-	// shortest way.
+	// Visit all nodes of a level before the next level, so that a node is expanded on
+	// its shortest path.
 	fresh := make([]bool, len(steps))
 	for i, s := range steps {
 		fresh[i] = !w.seen[s.to]
@@ -305,7 +304,7 @@ func (w *lister) list(steps []step, next func(*place) []step, depth int) {
 	for i, s := range steps {
 		w.c.put(`<li>`)
 		w.item(s.to, s.edge)
-		if fresh[i] && depth < mostDeep {
+		if fresh[i] && depth < maxDepth {
 			if further := slices.DeleteFunc(next(s.to), func(n step) bool { return w.seen[n.to] }); len(further) > 0 {
 				w.list(further, next, depth+1)
 			}
@@ -315,7 +314,7 @@ func (w *lister) list(steps []step, next func(*place) []step, depth int) {
 	w.c.put(`</ul>`)
 }
 
-// item writes a node and, behind it, how it is reached.
+// item writes a node and how it is reached.
 func (w *lister) item(p *place, e *link) {
 	name, short := clean(p.Label), cut(clean(p.Label), 400, large)
 	tag, attr := raw("span"), raw("")
@@ -332,12 +331,12 @@ func (w *lister) item(p *place, e *link) {
 	w.c.put(`<%v%v>%v</%v>`, tag, attr, short, tag)
 	below := p.Kind
 	if p.Count != 0 {
-		below = tip2(below, strconv.Itoa(p.Count))
+		below = joinTips(below, strconv.Itoa(p.Count))
 	}
 	if e != nil {
-		below = tip2(below, e.Label)
+		below = joinTips(below, e.Label)
 		if e.Dashed {
-			below = tip2(below, "a guess")
+			below = joinTips(below, "a guess")
 		}
 	}
 	if below = cut(clean(below), 400, small); below != "" {

@@ -19,7 +19,7 @@ func TestNoTwoLabelsOfAGraphOverlap(t *testing.T) {
 	float := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
 	for range 60 {
 		r := rand.New(rand.NewPCG(seed.Of(t), 0))
-		nodes := 1 + r.IntN(mostNodes+10)
+		nodes := 1 + r.IntN(maxNodes+10)
 		d := crowd(r, nodes, r.IntN(3*nodes))
 		var texts []box
 		for _, m := range rects.FindAllStringSubmatch(string(Graph(d)), -1) {
@@ -37,7 +37,7 @@ func TestNoTwoLabelsOfAGraphOverlap(t *testing.T) {
 			}
 			texts = append(texts, b)
 		}
-		if len(texts) < min(nodes, mostNodes) {
+		if len(texts) < min(nodes, maxNodes) {
 			t.Fatalf("%d texts for %d nodes", len(texts), nodes)
 		}
 	}
@@ -134,7 +134,7 @@ func TestTheNearestNodesStay(t *testing.T) {
 func TestListNamesEveryNode(t *testing.T) {
 	for range 20 {
 		r := rand.New(rand.NewPCG(seed.Of(t), 0))
-		d := crowd(r, 1+r.IntN(mostNodes), r.IntN(100))
+		d := crowd(r, 1+r.IntN(maxNodes), r.IntN(100))
 		got := string(GraphList(d))
 		for _, n := range d.Nodes {
 			if !strings.Contains(got, `"`+n.Href+`"`) {

@@ -14,42 +14,42 @@ func (b box) overlaps(o box) bool {
 
 type point struct{ x, y float64 }
 
-// place is a node and where it stands. Where an edge passes a column, a place without a
-// node keeps a way free for it.
+// place is a node with its position. A place without a node keeps a column free for an
+// edge that passes through it.
 type place struct {
 	Node
 	box
 	column, index int
 	pass          bool
-	next          []*place // neighbours one column to the right
-	prev          []*place // and to the left
-	part          float64  // how far down its column it stands, from 0 to 1
-	pull          float64  // where its neighbours stand, while a column is sorted
+	next          []*place // neighbours in the next column to the right
+	prev          []*place // neighbours in the next column to the left
+	part          float64  // vertical position in its column, from 0 to 1
+	pull          float64  // mean position of its neighbours, while a column is sorted
 }
 
-// link is an edge and the points that it passes.
+// link is an edge with the points of its line.
 type link struct {
 	Edge
 	from, to *place
-	passes   []*place // in the columns between, from from to to
+	passes   []*place // in the columns between, in the order from from to to
 	points   []point
-	heading  float64 // 1 when its head points to the right, else -1
-	around   bool    // it stays in one column, and leaves it on the right
+	heading  float64 // 1 if its arrow points to the right, else -1
+	around   bool    // both ends are in one column; the line runs on its right
 	bulge    float64
 	heavy    bool
 }
 
-// layout is a graph laid out.
+// layout is a graph with all positions.
 type layout struct {
-	given         []Node // those drawn, in the order of the data
+	given         []Node // the drawn nodes, in the order of the data
 	nodes         []*place
 	edges         []*link
 	root          *place
-	columns       [][]*place // passes as well
+	columns       [][]*place // including places without a node
 	width, height float64
 }
 
-// Measures of the picture.
+// Sizes in the picture.
 const (
 	nodeWidth  = 180.0
 	nodeHeight = 40.0
@@ -59,9 +59,10 @@ const (
 	margin     = 4.0
 )
 
-// layOut places a neighbourhood. It is a small layered layout: columns by distance,
-// free ways for edges that pass a column, and sweeps that order each column by where
-// its neighbours are, which lessens crossings. The same data gives the same places.
+// layOut computes the positions of a neighbourhood. It is a small layered layout:
+// columns by distance, free places for edges that pass a column, and sweeps that sort
+// each column by the positions of its neighbours to reduce crossings. The same data
+// gives the same positions.
 func layOut(d GraphData) *layout {
 	l := &layout{}
 	l.choose(d)
@@ -74,8 +75,8 @@ func layOut(d GraphData) *layout {
 	return l
 }
 
-// choose keeps the nodes nearest to the root and the edges between them, the weightiest
-// if there are too many.
+// choose keeps the nodes nearest to the root and the edges between them. If there are
+// too many edges, it keeps those with the largest weights.
 func (l *layout) choose(d GraphData) {
 	byID := map[string]*place{}
 	var all []*place
@@ -104,7 +105,7 @@ func (l *layout) choose(d GraphData) {
 			beside[from], beside[to] = append(beside[from], to), append(beside[to], from)
 		}
 	}
-	if len(all) > mostNodes {
+	if len(all) > maxNodes {
 		far := map[*place]int{l.root: 1}
 		for queue := []*place{l.root}; len(queue) > 0; queue = queue[1:] {
 			for _, p := range beside[queue[0]] {
@@ -123,15 +124,15 @@ func (l *layout) choose(d GraphData) {
 		near := slices.Clone(all)
 		slices.SortStableFunc(near, func(a, b *place) int { return cmp.Compare(distance(a), distance(b)) })
 		keep := map[*place]bool{}
-		for _, p := range near[:mostNodes] {
+		for _, p := range near[:maxNodes] {
 			keep[p] = true
 		}
 		all = slices.DeleteFunc(all, func(p *place) bool { return !keep[p] })
 		l.edges = slices.DeleteFunc(l.edges, func(e *link) bool { return !keep[e.from] || !keep[e.to] })
 	}
-	if len(l.edges) > mostEdges {
+	if len(l.edges) > maxEdges {
 		slices.SortStableFunc(l.edges, func(a, b *link) int { return cmp.Compare(bounded(b.Weight), bounded(a.Weight)) })
-		l.edges = l.edges[:mostEdges]
+		l.edges = l.edges[:maxEdges]
 	}
 	for _, p := range all {
 		l.given = append(l.given, p.Node)
@@ -140,7 +141,7 @@ func (l *layout) choose(d GraphData) {
 	l.heavy()
 }
 
-// heavy marks the edges that weigh clearly more than the lightest, if weights differ.
+// heavy marks the edges whose weight is clearly above the smallest one.
 func (l *layout) heavy() {
 	low, high := 0.0, 0.0
 	for i, e := range l.edges {
@@ -155,9 +156,9 @@ func (l *layout) heavy() {
 	}
 }
 
-// columnsOf gives each node its column: its signed distance from the root. A node that
-// neither depends on the root nor is depended on takes the column beside the neighbour
-// through which it is found; one without any edge stands below the root.
+// columnsOf sets each node's column: its signed distance from the root. A node that is
+// reached only over another direction gets the column next to the neighbour through
+// which it is reached; a node without edges is below the root.
 func (l *layout) columnsOf() {
 	if l.root == nil {
 		return
@@ -167,10 +168,10 @@ func (l *layout) columnsOf() {
 		next[e.from] = append(next[e.from], e.to)
 		prev[e.to] = append(prev[e.to], e.from)
 	}
-	walk := func(along map[*place][]*place) map[*place]int {
+	walk := func(position map[*place][]*place) map[*place]int {
 		far := map[*place]int{l.root: 0}
 		for queue := []*place{l.root}; len(queue) > 0; queue = queue[1:] {
-			for _, p := range along[queue[0]] {
+			for _, p := range position[queue[0]] {
 				if _, seen := far[p]; !seen {
 					far[p] = far[queue[0]] + 1
 					queue = append(queue, p)
@@ -224,7 +225,7 @@ func (l *layout) columnsOf() {
 	}
 }
 
-// pass keeps ways free where an edge passes columns, and notes who is whose neighbour.
+// pass adds places for an edge that passes columns, and records neighbours.
 func (l *layout) pass(e *link) {
 	at, step := e.from, 1
 	if e.to.column < e.from.column {
@@ -247,10 +248,10 @@ func (l *layout) pass(e *link) {
 }
 
 // sweeps is how often the columns are sorted by their neighbours, once in each
-// direction. More change little.
+// direction. More sweeps change little.
 const sweeps = 6
 
-// order sorts each column so that edges cross little, and keeps the best order seen.
+// order sorts each column to reduce crossings, and keeps the best order found.
 func (l *layout) order() {
 	l.index()
 	best, fewest := l.snapshot(), l.crossings()
@@ -268,7 +269,8 @@ func (l *layout) order() {
 }
 
 // sweep goes through the columns, to the right or to the left, and sorts each by the
-// mean place of the neighbours in the column before. Who has none stays where it is.
+// mean position of the neighbours in the previous column. A place without neighbours
+// there keeps its position.
 func (l *layout) sweep(right bool) {
 	for k := range l.columns {
 		col := l.columns[k]
@@ -314,8 +316,8 @@ func (l *layout) snapshot() [][]*place {
 	return out
 }
 
-// crossings counts how often edges between neighbouring columns cross: the inversions
-// of their ends, counted with a tree of sums.
+// crossings counts the crossings of edges between adjacent columns: the inversions of
+// their ends, counted with a Fenwick tree.
 func (l *layout) crossings() int {
 	total := 0
 	for k := 0; k+1 < len(l.columns); k++ {
@@ -346,7 +348,7 @@ func (l *layout) crossings() int {
 	return total
 }
 
-// measure gives every place its rectangle. Columns stand in the middle of the height.
+// measure sets the rectangle of every place. Columns are centred vertically.
 func (l *layout) measure() {
 	heights := make([]float64, len(l.columns))
 	for k, col := range l.columns {
@@ -358,7 +360,7 @@ func (l *layout) measure() {
 		}
 		l.height = max(l.height, heights[k]+2*margin)
 	}
-	// An edge that stays in its column bulges out to the right of it.
+	// An edge within a column bulges out on the right of it.
 	l.width = float64(max(1, len(l.columns)))*(nodeWidth+columnGap) - columnGap + 2*margin
 	for _, e := range l.edges {
 		if e.from.column == e.to.column && e.from.column == len(l.columns)-1 {
@@ -393,7 +395,7 @@ func (p *place) high() float64 {
 	return nodeHeight
 }
 
-// gapBetween is less where edges pass beside one another.
+// gapBetween returns the vertical gap, which is smaller between two passing edges.
 func gapBetween(a, b *place) float64 {
 	if a.pass && b.pass {
 		return 2
@@ -401,9 +403,9 @@ func gapBetween(a, b *place) float64 {
 	return nodeGap
 }
 
-// route finds the points of an edge: from a side of its first box, through its free
-// ways, to a side of the other. Ends share a side's height in the order of where
-// they come from.
+// route computes the points of an edge: from the side of its first box, through its
+// passes, to the side of the other. Ends share the height of a side, in the order of
+// their other ends.
 func (l *layout) route(e *link) {
 	e.heading = 1
 	from, to := e.from, e.to
@@ -417,7 +419,7 @@ func (l *layout) route(e *link) {
 		e.points = []point{{from.x + from.w, from.y + from.h/2 - lift}, {to.x + to.w, to.y + to.h/2 + max(lift, 4)}}
 		return
 	}
-	aim := func(i int) float64 { // the height of the i-th stop between
+	aim := func(i int) float64 { // height of the i-th stop
 		return e.passes[i].y + e.passes[i].h/2
 	}
 	toY, fromY := to.y+to.h/2, from.y+from.h/2
@@ -441,8 +443,8 @@ func (l *layout) route(e *link) {
 	e.points = append(e.points, end)
 }
 
-// port is where an edge meets the side of a box: higher if its other end is higher, so
-// that the edges of one side do not all meet in one point.
+// port returns the height at which an edge meets the side of a box. It is higher if the
+// edge's other end is higher, so that edges do not all meet in one point.
 func port(p *place, other, height float64) float64 {
 	mid := p.y + p.h/2
 	return mid + max(-1, min(1, 3*(other-mid)/max(1, height)))*(p.h/2-8)

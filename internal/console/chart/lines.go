@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// Series is one line. NaN and infinities are gaps.
+// Series is one line. NaN and infinite values are gaps.
 type Series struct {
 	Name   string
 	Values []float64
 	Tone   Tone
 }
 
-// LinesData is how values go over time, or over categories where there are no times.
+// LinesData holds values over time, or over categories if there are no times.
 type LinesData struct {
 	Title      string
 	Unit       string
-	Log        bool // a logarithmic scale; values up to 0 are gaps on it
+	Log        bool // use a logarithmic scale; values <= 0 are gaps
 	Times      []time.Time
-	Location   *time.Location // of the axis; nil for UTC
+	Location   *time.Location // of the time axis; nil means UTC
 	Categories []string
 	Series     []Series
 }
 
-// Lines draws the series with their names at the right end. Each has marks of its own
-// shape. Every value is a tooltip, so fold what has more than some hundred places.
+// Lines draws the series, with their names at the right end. The marks of each series
+// have a shape of their own. Every value has a tooltip, so aggregate data with more
+// than some hundred values.
 func Lines(d LinesData) template.HTML {
 	f := figure{kind: "chart-lines", title: d.Title}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -86,7 +87,7 @@ func Lines(d LinesData) template.HTML {
 	})
 }
 
-// len is the number of places along the axis.
+// len returns the number of positions on the axis.
 func (d LinesData) len() int {
 	if len(d.Times) > 0 {
 		return len(d.Times)
@@ -94,7 +95,7 @@ func (d LinesData) len() int {
 	return len(d.Categories)
 }
 
-// at is a series' value at a place, if there is one that can be drawn.
+// at returns a series' i-th value, and whether it can be drawn.
 func (d LinesData) at(s Series, i int) (float64, bool) {
 	v := s.Values[i]
 	if math.IsNaN(v) || math.IsInf(v, 0) || d.Log && v <= 0 {
@@ -103,7 +104,8 @@ func (d LinesData) at(s Series, i int) (float64, bool) {
 	return bounded(v), true
 }
 
-// axis draws what stands below, and returns where the i-th place is.
+// axis draws the horizontal axis, and returns a function for the x coordinate of the
+// i-th position.
 func (d LinesData) axis(c *canvas, r frame) func(int) float64 {
 	const inset = 6
 	if len(d.Times) > 0 {
@@ -116,7 +118,7 @@ func (d LinesData) axis(c *canvas, r frame) func(int) float64 {
 				to = t
 			}
 		}
-		x := func(t time.Time) float64 { return r.left + inset + along(t, from, to)*(r.right-r.left-2*inset) }
+		x := func(t time.Time) float64 { return r.left + inset + position(t, from, to)*(r.right-r.left-2*inset) }
 		r.moments(c, from, to, d.Location, x)
 		return func(i int) float64 { return x(d.Times[i]) }
 	}
@@ -130,7 +132,8 @@ func (d LinesData) axis(c *canvas, r frame) func(int) float64 {
 	return x
 }
 
-// draw draws one series and returns where it ends.
+// draw draws one series and returns the height of its end; ok is false if it has no
+// values.
 func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64, y func(float64) float64) (end float64, ok bool) {
 	c.put(`<g class="%v">`, s.Tone.class(i))
 	count := min(len(s.Values), d.len())
@@ -148,7 +151,7 @@ func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64
 	if ok {
 		c.put(`<path class="line" d="%v"/>`, path.raw())
 	}
-	// Marks closer than this would hide the line; the tooltips stay.
+	// Marks this close would hide the line, so they are left out; the tooltips stay.
 	crowded := count > 1 && (r.right-r.left)/float64(count) < 11
 	for k := range count {
 		v, there := d.at(s, k)
@@ -167,7 +170,7 @@ func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64
 	return end, ok
 }
 
-// place names a place of the axis.
+// place returns the name of the i-th position.
 func (d LinesData) place(i int) string {
 	if len(d.Times) == 0 {
 		return d.Categories[i]
@@ -179,7 +182,7 @@ func (d LinesData) place(i int) string {
 	return d.Times[i].In(loc).Format("2 Jan 2006 15:04")
 }
 
-// Table is the data to read.
+// Table returns the data as a table.
 func (d LinesData) Table() template.HTML {
 	head := []string{""}
 	for _, s := range d.Series {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ticks are round values that cover a range, about as many as wanted.
+// ticks returns about want round values that cover a range.
 func ticks(low, high float64, want int) []float64 {
 	low, high = bounded(low), bounded(high)
 	if high <= low {
@@ -35,8 +35,8 @@ func ticks(low, high float64, want int) []float64 {
 	return out
 }
 
-// decades are the values of a logarithmic scale that covers a range above 0: 1, 2 and 5
-// of each power of ten where there is room for them, else the powers alone.
+// decades returns the values of a logarithmic scale that covers a range above 0: 1, 2
+// and 5 of each power of ten if there is room for them, else only the powers.
 func decades(low, high float64) []float64 {
 	low = max(low, 1e-6)
 	high = max(high, low)
@@ -65,20 +65,20 @@ func decades(low, high float64) []float64 {
 	}
 }
 
-// tick is a place on an axis of time.
+// tick is a position on a time axis.
 type tick struct {
 	at    time.Time
 	label string
 }
 
-// timeTicks are round moments of a location within a range, at most as many as wanted.
-// The first of a day says the day.
+// timeTicks returns at most want round times of a location within a range. The first
+// one of a day shows the date.
 func timeTicks(from, to time.Time, loc *time.Location, want int) []tick {
 	if loc == nil {
 		loc = time.UTC
 	}
 	want = max(2, want)
-	span := to.Sub(from) // saturates
+	span := to.Sub(from) // saturates on overflow
 	if span <= 0 {
 		return []tick{{from, from.In(loc).Format("2 Jan 15:04")}}
 	}
@@ -109,8 +109,8 @@ func timeTicks(from, to time.Time, loc *time.Location, want int) []tick {
 	return dayTicks(first, to, func(t time.Time) time.Time { return t.AddDate(0, months, 0) }, "Jan 2006", from)
 }
 
-// clockTicks are moments of the clock, counted from midnight so that they are round in
-// the location whatever its offset.
+// clockTicks returns times of the day in steps from midnight, so that they are round in
+// the location with any offset.
 func clockTicks(from, to time.Time, step time.Duration) (out []tick) {
 	midnight := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, from.Location())
 	layout := "15:04"
@@ -136,7 +136,7 @@ func clockTicks(from, to time.Time, step time.Duration) (out []tick) {
 	return out
 }
 
-// dayTicks are midnights a step apart, not before the earliest.
+// dayTicks returns midnights, each given by next, not before the earliest.
 func dayTicks(from, to time.Time, next func(time.Time) time.Time, layout string, earliest ...time.Time) (out []tick) {
 	after := from
 	if len(earliest) > 0 {
@@ -151,9 +151,8 @@ func dayTicks(from, to time.Time, next func(time.Time) time.Time, layout string,
 	return out
 }
 
-// spread moves labels apart that want places between low and high, at least a distance
-// from one another if there is room, and in the order that they have. It changes what
-// it is given.
+// spread moves labels apart: they stay between low and high and in their order, at
+// least distance apart if there is room. It changes places.
 func spread(places []float64, distance, low, high float64) {
 	distance = min(distance, (high-low)/float64(max(1, len(places)-1)))
 	for i := range places {
@@ -167,10 +166,11 @@ func spread(places []float64, distance, low, high float64) {
 	}
 }
 
-// ceiling bounds what is drawn to scale. Texts have the value as it is.
+// ceiling is the largest value that is drawn to scale. Texts show the exact value.
 const ceiling = 1e15
 
-// bounded makes a value safe to reckon with: NaN is nothing, and infinity the ceiling.
+// bounded limits a value to a range that is safe to compute with: NaN becomes 0, and
+// infinity becomes ceiling.
 func bounded(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0
@@ -178,10 +178,10 @@ func bounded(v float64) float64 {
 	return max(-ceiling, min(ceiling, v))
 }
 
-// part is a value that can't be negative.
+// part returns a value limited to 0 and above.
 func part(v float64) float64 { return max(0, bounded(v)) }
 
-// number writes a value with three digits that count, whole ones in full.
+// number formats a value with three significant digits, whole numbers in full.
 func number(v float64) string {
 	abs := math.Abs(v)
 	switch {
@@ -205,7 +205,7 @@ func number(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// thousands puts commas into a whole number.
+// thousands inserts commas into a whole number.
 func thousands(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -217,19 +217,19 @@ func thousands(s string) string {
 	return sign + s
 }
 
-// amount is a value with its unit.
+// amount formats a value with its unit.
 func amount(v float64, unit string) string {
 	if unit == "" || math.IsNaN(v) {
 		return number(v)
 	}
 	if v == 1 && len(unit) > len("ms") {
-		unit = strings.TrimSuffix(unit, "s") // of what is counted, such as claims
+		unit = strings.TrimSuffix(unit, "s") // singular of a unit such as claims
 	}
 	return number(v) + "\u00a0" + unit
 }
 
-// percent is a share from 0 to 1. What is there is not called nothing, and what is not
-// all is not called all.
+// percent formats a share from 0 to 1. A share above 0 is never shown as 0, and one
+// below 1 never as 100.
 func percent(share float64) string {
 	switch {
 	case math.IsNaN(share):
@@ -242,7 +242,7 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(bounded(share)*100), 'f', 0, 64) + "\u00a0%"
 }
 
-// share is a part of a whole, 0 where there is no whole.
+// share returns v as a part of whole, or 0 if whole is 0.
 func share(v, whole float64) float64 {
 	if whole <= 0 {
 		return 0
@@ -250,7 +250,7 @@ func share(v, whole float64) float64 {
 	return part(v) / whole
 }
 
-// plural counts things.
+// plural formats a count with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// Bucket is what happened in one stretch of time.
+// Bucket holds the counts of one period.
 type Bucket struct {
 	At     time.Time
-	Counts []float64 // one for each name, in the same order; what is missing counts as 0
+	Counts []float64 // one for each name, in the same order; missing ones are 0
 }
 
-// SharesData is how a whole divides over time.
+// SharesData holds the division of a whole over time.
 type SharesData struct {
 	Title    string
-	Unit     string // of the counts, such as turns
+	Unit     string // unit of the counts, such as turns
 	Names    []string
-	Tones    []Tone         // one for each name; what is missing takes the next colour
+	Tones    []Tone         // one for each name; missing ones get the next colour
 	Buckets  []Bucket       // oldest first
 	Width    time.Duration  // of a bucket
-	Location *time.Location // of the axis; nil for UTC
+	Location *time.Location // of the time axis; nil means UTC
 }
 
-// Shares draws a column for each bucket, divided into 100 %. A bucket in which nothing
-// happened stays empty. Every part is a tooltip, so take buckets wide enough for some
-// hundred of them at most.
+// Shares draws a column for each bucket, divided into 100 %. An empty bucket has no
+// column. Every part has a tooltip, so use at most some hundred buckets.
 func Shares(d SharesData) template.HTML {
 	f := figure{kind: "chart-shares", title: d.Title}
 	classes := make([]raw, len(d.Names))
@@ -61,7 +60,7 @@ func Shares(d SharesData) template.HTML {
 			return r.bottom + 24
 		}
 		from, to := d.Buckets[0].At, d.Buckets[len(d.Buckets)-1].At.Add(max(d.Width, time.Second))
-		x := func(t time.Time) float64 { return r.left + along(t, from, to)*(r.right-r.left) }
+		x := func(t time.Time) float64 { return r.left + position(t, from, to)*(r.right-r.left) }
 		ends := make([]float64, len(d.Names))
 		for i, b := range d.Buckets {
 			total, counts := d.of(b)
@@ -80,7 +79,7 @@ func Shares(d SharesData) template.HTML {
 					continue
 				}
 				closing := c.open("", fmt.Sprintf("%s, %s: %s of %s, %s", d.when(b.At), clean(d.Names[k]), number(v), amount(total, d.Unit), percent(v/total)), classes[k])
-				line := min(1, high/3) // the surface between two parts
+				line := min(1, high/3) // gap between two parts
 				c.rect(left, y-high+line, max(.5, right-left-gap), high-line, 0, "area")
 				c.put(`%v`, closing)
 				y -= high
@@ -101,7 +100,7 @@ func (d SharesData) tone(k int) Tone {
 	return ""
 }
 
-// of is a bucket's counts, one for each name, and their sum.
+// of returns a bucket's counts, one for each name, and their sum.
 func (d SharesData) of(b Bucket) (total float64, counts []float64) {
 	counts = make([]float64, len(d.Names))
 	for k := range counts {
@@ -120,7 +119,7 @@ func (d SharesData) when(t time.Time) string {
 	return t.In(d.Location).Format("2 Jan 2006 15:04")
 }
 
-// Table is the data to read.
+// Table returns the data as a table.
 func (d SharesData) Table() template.HTML {
 	head := append([]string{"from"}, d.Names...)
 	var rows [][]string
@@ -138,21 +137,21 @@ func (d SharesData) Table() template.HTML {
 // Part is one piece of a whole.
 type Part struct {
 	Label string
-	Value float64 // what is below 0 or no number counts as nothing
-	Note  string  // said in the tooltip
+	Value float64 // negative values and NaN count as 0
+	Note  string  // shown in the tooltip
 	Tone  Tone
 }
 
-// StackData is a whole and the parts that it is made of, in the order given.
+// StackData is a whole with its parts, in the order given.
 type StackData struct {
 	Title string
 	Unit  string
 	Parts []Part
 }
 
-// Stack draws one horizontal bar cut into its parts, with a legend that has each
-// part's value and share. A part too small to be seen is drawn wide enough, at the
-// cost of the large ones; the numbers are the true ones.
+// Stack draws one horizontal bar divided into its parts, with a legend that has each
+// part's value and share. A part that is too small is drawn wider at the cost of the
+// large ones; the numbers are exact.
 func Stack(d StackData) template.HTML {
 	total, values := d.total()
 	f := figure{kind: "chart-stack", title: d.Title, desc: fmt.Sprintf("%s in %s", amount(total, d.Unit), plural(len(d.Parts), "part", "parts"))}
@@ -167,7 +166,7 @@ func Stack(d StackData) template.HTML {
 	return f.draw(func(c *canvas, width float64) float64 {
 		const thick, gap = 24.0, 2.0
 		c.rect(0, 0, width, thick, 3, "track")
-		x, free := 0.0, 0.0 // free is where the label before ends
+		x, free := 0.0, 0.0 // right end of the previous label
 		for i, w := range shareOut(values, width, 4+gap) {
 			if w == 0 {
 				continue
@@ -199,8 +198,8 @@ func (d StackData) total() (total float64, values []float64) {
 	return total, values
 }
 
-// shareOut divides a width among values: in proportion, but at least the least for each
-// that is above 0, which the wider ones pay for.
+// shareOut divides a width among values: in proportion, but at least least for each
+// value above 0, at the cost of the wider ones.
 func shareOut(values []float64, width, least float64) []float64 {
 	out := make([]float64, len(values))
 	lifted := make([]bool, len(values))
@@ -214,7 +213,7 @@ func shareOut(values []float64, width, least float64) []float64 {
 		return out
 	}
 	least = min(least, width/float64(some))
-	// Each round lifts those that fall below the least, which makes the others smaller.
+	// Each round widens the parts below the minimum, which makes the others narrower.
 	for range values {
 		rest, sum, again := width, 0.0, false
 		for i, v := range values {
@@ -243,7 +242,7 @@ func shareOut(values []float64, width, least float64) []float64 {
 	return out
 }
 
-// Table is the data to read.
+// Table returns the data as a table.
 func (d StackData) Table() template.HTML {
 	total, _ := d.total()
 	var rows [][]string

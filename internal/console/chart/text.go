@@ -7,18 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of letters in units of the drawing; chart.css sets the same.
+// Font sizes in units of the drawing; chart.css has the same.
 const (
 	large = 12.5 // class label
 	small = 11.0 // class soft
 )
 
-// maxMarks is how many marks may stand on one letter. More are no language but a tower
-// that runs through the lines above.
+// maxMarks is how many combining marks may follow a letter. More occur in no language
+// and would cover the lines above.
 const maxMarks = 3
 
-// clean makes text safe to show: what XML can't hold, and what turns the direction of
-// the text after it, becomes a visible replacement; white space becomes a space.
+// clean makes text safe to show. Characters that XML can't represent, and those that
+// change the direction of the text after them, become a visible replacement. White space
+// becomes a space.
 func clean(s string) string {
 	if plain(s) {
 		return s
@@ -50,7 +51,7 @@ func clean(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// plain reports whether text is ASCII that clean leaves as it is.
+// plain reports whether clean would leave text unchanged because it is printable ASCII.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -60,8 +61,9 @@ func plain(s string) bool {
 	return s == "" || s[0] != ' ' && s[len(s)-1] != ' '
 }
 
-// advance is how wide a letter is at most in common fonts, as a part of its size. The
-// server does not know the reader's font, so this follows a wide one.
+// advance returns the largest width of a letter in common fonts, as a part of the font
+// size. The server does not know the reader's font, so the widths are those of a wide
+// one.
 func advance(r rune) float64 {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -78,7 +80,8 @@ func advance(r rune) float64 {
 	return .65
 }
 
-// advances are the widths of ASCII from the space on, in hundredths of the size.
+// advances holds the widths of ASCII characters from the space on, in hundredths of the
+// font size.
 var advances = [...]uint8{
 	32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, // to /
 	64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 54, // to ?
@@ -88,7 +91,7 @@ var advances = [...]uint8{
 	64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84, // to ~
 }
 
-// widthOf is how much room text takes at most at a size of letters.
+// widthOf returns the largest width of text at a font size.
 func widthOf(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -97,8 +100,8 @@ func widthOf(s string, size float64) float64 {
 	return w * size
 }
 
-// fitting is how many bytes of text fit into a width. It never parts a letter from its
-// marks.
+// fitting returns how many bytes of text fit into a width. It never separates a letter
+// from its marks.
 func fitting(s string, width, size float64) int {
 	used, end := 0.0, 0
 	for i, r := range s {
@@ -113,7 +116,7 @@ func fitting(s string, width, size float64) int {
 	return len(s)
 }
 
-// cut shortens cleaned text to a width, with an ellipsis in place of the rest.
+// cut shortens cleaned text to a width and ends it with an ellipsis.
 func cut(s string, width, size float64) string {
 	if fitting(s, width, size) == len(s) {
 		return s
@@ -121,8 +124,8 @@ func cut(s string, width, size float64) string {
 	return strings.TrimRight(s[:fitting(s, width-advance('…')*size, size)], " ") + "…"
 }
 
-// wrap breaks cleaned text into at most two lines of a width, at a space where the first
-// line has one in its second half.
+// wrap breaks cleaned text into at most two lines of a width, at a space if there is one
+// in the second half of the first line.
 func wrap(s string, width, size float64) (first, second string) {
 	end := fitting(s, width, size)
 	if end == len(s) {
@@ -134,10 +137,10 @@ func wrap(s string, width, size float64) (first, second string) {
 	return s[:end], cut(strings.TrimSpace(s[end:]), width, size)
 }
 
-// Tone gives a part a meaning in place of a colour by its place.
+// Tone gives a part a colour by meaning instead of by position.
 type Tone string
 
-// The tones. The zero value takes the next of eight colours.
+// The tones. The zero value uses the next of eight colours.
 const (
 	OK    Tone = "ok"
 	Warn  Tone = "warn"
@@ -147,7 +150,7 @@ const (
 
 const colours = 8
 
-// class is the colour's class: that of a known tone, or of the i-th part.
+// class returns the class of a tone's colour, or of the i-th colour.
 func (t Tone) class(i int) raw {
 	switch t {
 	case OK, Warn, Bad, Muted:
@@ -156,8 +159,8 @@ func (t Tone) class(i int) raw {
 	return raw("c-" + strconv.Itoa(i%colours+1))
 }
 
-// entry is a line of a legend. Its number stands in the picture too, so that nobody
-// needs to tell colours apart.
+// entry is a line of a legend. Its number is in the picture too, so that readers need
+// not distinguish colours.
 type entry struct {
 	number      int // 0 for none
 	class       raw // "" for a sum
@@ -197,7 +200,7 @@ func legend(entries []entry) raw {
 	return c.raw()
 }
 
-// shape is the i-th series' mark at a point.
+// shape draws the mark of the i-th series at a point.
 func (c *canvas) shape(i int, x, y, size float64) {
 	points := func(p ...float64) {
 		c.put(`<polygon class="dot" points="`)

@@ -9,21 +9,21 @@ import (
 // Stage is one step of a turn.
 type Stage struct {
 	Label string
-	Start float64 // milliseconds after the turn began; NaN where nobody knows
-	MS    float64 // how long it took
-	Note  string  // said in the tooltip
+	Start float64 // milliseconds after the turn began; NaN if unknown
+	MS    float64 // duration in milliseconds
+	Note  string  // shown in the tooltip
 	Tone  Tone
 }
 
-// WaterfallData is what a turn spent its time on.
+// WaterfallData holds the stages of a turn.
 type WaterfallData struct {
 	Title  string
 	Stages []Stage
 }
 
-// Waterfall draws a bar for each stage on one axis of milliseconds. Where a stage's
-// start is not known, all bars begin at zero and the picture says so: it shows how long
-// stages took, not when.
+// Waterfall draws a bar for each stage on a common axis of milliseconds. If a start is
+// unknown, all bars begin at zero and the picture says so: it then shows only
+// durations.
 func Waterfall(d WaterfallData) template.HTML {
 	known, end := true, 0.0
 	for _, s := range d.Stages {
@@ -78,7 +78,7 @@ func Waterfall(d WaterfallData) template.HTML {
 	})
 }
 
-// start is when a stage began, 0 when it is not known of all.
+// start returns when a stage began, or 0 if not all starts are known.
 func (d WaterfallData) start(s Stage, known bool) float64 {
 	if !known {
 		return 0
@@ -93,7 +93,7 @@ func (d WaterfallData) says(s Stage, known bool) string {
 	return amount(s.MS, "ms") + " from " + amount(s.Start, "ms")
 }
 
-// Table is the data to read.
+// Table returns the data as a table.
 func (d WaterfallData) Table() template.HTML {
 	var rows [][]string
 	for _, s := range d.Stages {

@@ -19,7 +19,7 @@ type told struct {
 	name string
 	ago  time.Duration
 	text string
-	set  func(f *furnisher, c *ken.Claim) error // what is not as for most; may be nil
+	set  func(f *furnisher, c *ken.Claim) error // sets fields that differ from most claims; may be nil
 }
 
 // learn returns the step that writes a claim to the default owner's store.
@@ -61,12 +61,12 @@ func (f *furnisher) store(ctx context.Context, owner string, fn func(store.Engin
 	return fn(s)
 }
 
-// by is evidence in place of a person's word.
+// by sets evidence to use instead of a person's statement.
 func by(pieces ...ken.Evidence) func(*furnisher, *ken.Claim) error {
 	return func(_ *furnisher, c *ken.Claim) error { c.Evidence = pieces; return nil }
 }
 
-// files has a claim rest on files as they were when it was written.
+// files sets files as evidence, as they are when the claim is written.
 func files(paths ...string) func(*furnisher, *ken.Claim) error {
 	return func(f *furnisher, c *ken.Claim) error {
 		c.Evidence = nil
@@ -81,7 +81,7 @@ func files(paths ...string) func(*furnisher, *ken.Claim) error {
 	}
 }
 
-// about files a claim under things, aspect and tags.
+// about sets a claim's aspect, entities and tags.
 func about(aspect string, entities []string, tags ...string) func(*furnisher, *ken.Claim) error {
 	return func(_ *furnisher, c *ken.Claim) error {
 		c.Aspect, c.Entities, c.Tags = aspect, entities, tags
@@ -94,7 +94,7 @@ func like(set func(c *ken.Claim)) func(*furnisher, *ken.Claim) error {
 	return func(_ *furnisher, c *ken.Claim) error { set(c); return nil }
 }
 
-// all does one after the other.
+// all combines several functions into one.
 func all(sets ...func(*furnisher, *ken.Claim) error) func(*furnisher, *ken.Claim) error {
 	return func(f *furnisher, c *ken.Claim) error {
 		for _, set := range sets {
@@ -106,14 +106,14 @@ func all(sets ...func(*furnisher, *ken.Claim) error) func(*furnisher, *ken.Claim
 	}
 }
 
-// change is a step that does something about claims that are there.
+// change returns a step that changes existing claims.
 func (f *furnisher) change(ago time.Duration, name string, do func(ctx context.Context, s store.Engine) error) step {
 	return step{ago, name, func(ctx context.Context) error {
 		return f.store(ctx, "", func(s store.Engine) error { return do(ctx, s) })
 	}}
 }
 
-// claim is the id of a claim of the story.
+// claim returns the id of a claim of the story.
 func (f *furnisher) claim(name string) (string, error) {
 	id, ok := f.project.Claims[name]
 	if !ok {
@@ -122,16 +122,16 @@ func (f *furnisher) claim(name string) (string, error) {
 	return id, nil
 }
 
-// commit is the one that evidence names. There is no repository of git behind it.
+// commit is a commit hash used as evidence. There is no git repository behind it.
 const commit = "4be1c0ffee5ad0c1a7f3b9d2e8f60718293a4b5c"
 
-// Who works on the project.
+// The people who work on the project.
 const (
 	builder  = "agent-build"
 	reviewer = "agent-review"
 )
 
-// Claims of which the steps after them know the names.
+// Names of claims to which later steps refer.
 const (
 	wrong        = "wrong fact"
 	retryFive    = "retry five"
@@ -151,8 +151,8 @@ const (
 	timeoutMaybe = "timeout maybe"
 )
 
-// knowledge is what people and agents have written down, of every kind, with evidence of
-// every kind.
+// knowledge returns the claims that people and agents have written: claims of every kind,
+// with every kind of evidence.
 func (f *furnisher) knowledge() []step {
 	at := f.o.Now
 	agent := like(func(c *ken.Claim) { c.Actor, c.Source = ken.Actor{Type: "agent", ID: builder}, builder })
@@ -223,7 +223,7 @@ func (f *furnisher) knowledge() []step {
 	return steps
 }
 
-// derivedFrom has a claim rest on another one of the story.
+// derivedFrom sets another claim of the story as evidence.
 func derivedFrom(name string) func(*furnisher, *ken.Claim) error {
 	return func(f *furnisher, c *ken.Claim) error {
 		id, err := f.claim(name)
@@ -232,7 +232,7 @@ func derivedFrom(name string) func(*furnisher, *ken.Claim) error {
 	}
 }
 
-// playbook adds a skill of the project's files, as a person does.
+// playbook adds a skill from the project's files, as a person does.
 func (f *furnisher) playbook(name string, ago time.Duration, path string) step {
 	return f.change(ago, "playbook "+name, func(ctx context.Context, s store.Engine) error {
 		sk, err := skill.Read(filepath.Join(f.project.Dir, filepath.FromSlash(path)))
@@ -253,8 +253,8 @@ func (f *furnisher) playbook(name string, ago time.Duration, path string) step {
 // batch is how many claims are written in one transaction.
 const batch = 2_000
 
-// synthetic claims are many and plausible: sentences about services, people and rules, with
-// tags, scopes and evidence as real ones have them, over the year before the story.
+// synthetic returns many plausible claims: sentences about services, people and rules, with
+// realistic tags, scopes and evidence, from the year before the story.
 func (f *furnisher) synthetic() []step {
 	var steps []step
 	rng := rand.New(rand.NewPCG(f.o.Seed, 1))
@@ -287,7 +287,7 @@ var (
 	tags     = strings.Fields("incident onboarding migration security latency cost audit style deploy oncall")
 )
 
-// sentence is one claim. The number is in it, so that none is written twice.
+// sentence returns one claim. Its text contains the number, so that no text occurs twice.
 func (f *furnisher) sentence(rng *rand.Rand, n int) ken.Claim {
 	pick := func(from []string) string { return from[rng.IntN(len(from))] }
 	service, part := pick(services), pick(parts)
@@ -322,9 +322,9 @@ func (f *furnisher) sentence(rng *rand.Rand, n int) ken.Claim {
 	return c
 }
 
-// Texts that do something when a page believes them. Each sets window.pwned, which a test
-// looks at. The store takes out of claims what can't be seen, such as control characters
-// and marks of direction; what it lets in, a page has to bear.
+// Texts that are harmful if a page does not escape them. Each sets window.pwned, which a
+// test checks. The store removes invisible characters from claims, such as control
+// characters and direction marks; pages must handle the rest.
 const (
 	script = `<script>window.pwned=1</script>`
 	image  = `<img src=x onerror=window.pwned=1>`
@@ -342,13 +342,13 @@ const (
 	hostileProject = `<img src=x onerror=window.pwned=1>`
 )
 
-// longWord has no place to break, and huge is as long as a claim may be.
+// longWord has no place for a line break, and huge is as long as a claim may be.
 const (
 	longWord = 10_000
 	huge     = ken.MaxTextBytes
 )
 
-// hostile claims are what somebody may write who wants something from whoever looks.
+// hostile returns claims that an attacker may write.
 func (f *furnisher) hostile() []step {
 	external := like(func(c *ken.Claim) {
 		for i := range c.Evidence {
@@ -396,14 +396,14 @@ func (f *furnisher) hostile() []step {
 		f.mark(day/2, "forget_requested", "hostile closing", script+image))
 }
 
-// hugeText is as much as a claim holds, of words.
+// hugeText returns words up to the largest size of a claim.
 func hugeText() string {
 	const line = "The ledger of payments has one more entry, and the bank has not heard of it " + image + ".\n"
 	return strings.Repeat(line, huge/len(line))
 }
 
-// bobs is what another owner knows of the same project, with a word that must not show
-// for anybody else.
+// bobs returns another owner's claims about the same project, with a word that no page of
+// the first owner may show.
 func (f *furnisher) bobs() []step {
 	var steps []step
 	for i, text := range []string{

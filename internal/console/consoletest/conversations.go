@@ -10,21 +10,21 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// talk is one session: what was asked, run and answered, a few minutes apart.
+// talk is one session: questions, commands and answers, a few minutes apart.
 type talk struct {
 	name, owner, session, agent, project string
-	begin                                time.Duration // before Options.Now
+	begin                                time.Duration // how long before Options.Now it began
 	turns                                []said
 }
 
-// said is one turn. A command is run between question and answer.
+// said is one turn. A command may run between question and answer.
 type said struct {
 	ask, answer  string
 	run, printed string
-	edits        string // a file that is written
+	edits        string // file that the turn writes
 }
 
-// between two turns of a session.
+// between is the time between two turns of a session.
 const between = 4 * time.Minute
 
 func (f *furnisher) conversations() []step {
@@ -40,7 +40,7 @@ func (f *furnisher) conversations() []step {
 	return steps
 }
 
-// conversation is a session that goes on.
+// conversation is a session in progress.
 type conversation struct {
 	f        *furnisher
 	talk     talk
@@ -48,8 +48,8 @@ type conversation struct {
 	calls    int
 }
 
-// turn is what a client does: it asks, runs what the model wants run, asks again with what
-// that printed, and has the answer. The second request is of the same turn.
+// turn does what a client does: it sends the question, runs the tool call that the model
+// wants, sends its result, and gets the answer. Both requests belong to the same turn.
 func (c *conversation) turn(ctx context.Context, i int) error {
 	said := c.talk.turns[i]
 	c.messages = append(c.messages, ken.Message{Role: "user", Text: said.ask})
@@ -74,7 +74,7 @@ func (c *conversation) turn(ctx context.Context, i int) error {
 	return c.f.layer.Operator().Recorded(ctx)
 }
 
-// call is a tool call with what came of it.
+// call is a tool call with its result.
 type call struct {
 	ken.ToolCall
 	printed string
@@ -90,7 +90,7 @@ func (s said) calls() (out []call) {
 	return out
 }
 
-// end closes the session and has it harvested, as a server does in the background.
+// end closes the session and harvests it, as a server does in the background.
 func (c *conversation) end(ctx context.Context) error {
 	if err := c.f.layer.End(ctx, c.talk.owner, c.talk.session, session.Closed); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (c *conversation) end(ctx context.Context) error {
 	return nil
 }
 
-// talks are the sessions of the story: two agents in six of them, one of Bob's, and one
-// whose very name is hostile.
+// talks returns the sessions of the story: six of two agents, one of Bob's, and one with a
+// hostile name.
 func talks() []talk {
 	passed := "Exit code: 0\nOutput:\nok  \texample.com/payments/retry\t0.4s"
 	failed := "Exit code: 1\nOutput:\n--- FAIL: TestSend\n    client_test.go:12: got 503"

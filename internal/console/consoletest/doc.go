@@ -1,13 +1,13 @@
-// Package consoletest makes a project with something of everything that the operator's
-// console shows, and with what should never have got in: for tests of the console, in Go
-// and in a browser.
+// Package consoletest creates a project that has data for every page of the operator's
+// console, including data that should never have been accepted. It is for tests of the
+// console, in Go and in a browser.
 //
-// Nothing in it is made up behind the layer's back. Claims are written to the store, turns
-// go through Layer.Assemble and Answered, sessions end and are harvested, sweeps run. What
-// a page shows of it is therefore what it would show of a real project.
+// Nothing bypasses the layer. Claims are written to the store, turns go through
+// Layer.Assemble and Answered, sessions end and are harvested, and sweeps run. So pages
+// show what they would show of a real project.
 //
-// The project is that of a payments service that two agents work on. Everything happened
-// within the months before Options.Now; see story.go for the order. The same options give
-// the same words, times and ids, but for what stores and harvests name by themselves, and
-// for what was measured.
+// The project is a payments service on which two agents work. Everything happened in the
+// months before Options.Now; see story.go for the order. The same options give the same
+// texts, times and ids, except for ids that stores and harvests create, and for
+// measurements.
 package consoletest

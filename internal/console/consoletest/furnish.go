@@ -24,21 +24,21 @@ import (
 
 // Options configures Furnish. The zero value works.
 type Options struct {
-	// Now is when the story ends; zero is time.Now. A server that is started on the
-	// project later looks after it by its own clock, so a Now that is more than a week
-	// old has the messages of its sessions swept away.
+	// Now is when the story ends; zero means time.Now. A server that is started on the
+	// project later cleans up by its own clock: if Now is more than a week old, it
+	// deletes the messages of the sessions.
 	Now time.Time
-	// Seed is of the ids and of the synthetic claims.
+	// Seed determines the ids and the synthetic claims.
 	Seed uint64
-	// Claims is how many synthetic claims there are beside the story's own.
+	// Claims is the number of synthetic claims besides the story's own.
 	Claims int
-	// Log hears what the layer logs; default nobody.
+	// Log receives the layer's log; default none.
 	Log *slog.Logger
 }
 
-// Furnish makes a project in a folder, which must be empty or not be there, and says what
-// is in it. It takes some seconds, and some more for each ten thousand of Options.Claims.
-// After an error the folder is in no useful state.
+// Furnish creates a project in a folder, which must be empty or missing, and returns a
+// description of it. It takes some seconds, and some more for each ten thousand of
+// Options.Claims. After an error the folder must not be used.
 func Furnish(ctx context.Context, dir string, o Options) (Project, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -67,7 +67,7 @@ func Furnish(ctx context.Context, dir string, o Options) (Project, error) {
 	return f.project, nil
 }
 
-// furnisher is at work on one project. It belongs to one goroutine.
+// furnisher creates one project. It must be used by one goroutine.
 type furnisher struct {
 	o       Options
 	clock   *clock
@@ -77,7 +77,7 @@ type furnisher struct {
 	layer *middleware.Layer
 }
 
-// open opens the layer, with or without the leg of meaning.
+// open opens the layer, with or without vector search.
 func (f *furnisher) open(ctx context.Context, vector bool) error {
 	path, ok := config.Find(f.project.Dir)
 	if !ok {
@@ -99,7 +99,7 @@ func (f *furnisher) open(ctx context.Context, vector bool) error {
 	return nil
 }
 
-// catchUp reads the repository, and embeds what has no vector yet.
+// catchUp indexes the repository, and embeds the records without a vector.
 func (f *furnisher) catchUp(ctx context.Context) error {
 	if _, err := f.layer.Refresh(ctx, ""); err != nil {
 		return fmt.Errorf("index the repository: %w", err)
@@ -122,13 +122,13 @@ func (f *furnisher) close() error {
 	return l.Close()
 }
 
-// clock stands still until it is set. It is safe for concurrent use.
+// clock is a clock that only moves when it is set. It is safe for concurrent use.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// Now is the time that it was set to.
+// Now returns the time that was set.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,8 @@ func (c *clock) set(at time.Time) {
 	c.at = at
 }
 
-// ids makes UUIDs of version 7 that are the same in every run. It is safe for concurrent use.
+// ids creates version 7 UUIDs that are the same in every run. It is safe for concurrent
+// use.
 type ids struct {
 	seed uint64
 
@@ -149,7 +150,7 @@ type ids struct {
 	n  uint64
 }
 
-// next is an id that was not there before.
+// next returns a new id.
 func (i *ids) next(at time.Time) string {
 	i.mu.Lock()
 	i.n++
@@ -158,7 +159,7 @@ func (i *ids) next(at time.Time) string {
 	return i.id(at, binary.BigEndian.AppendUint64(nil, n))
 }
 
-// named is the id that goes by a name.
+// named returns the id of a name.
 func (i *ids) named(at time.Time, name string) string { return i.id(at, []byte("name "+name)) }
 
 func (i *ids) id(at time.Time, of []byte) string {
@@ -175,19 +176,19 @@ func (i *ids) id(at time.Time, of []byte) string {
 
 const day = 24 * time.Hour
 
-// step is something that happened so long before Options.Now.
+// step is something that happened a given time before Options.Now.
 type step struct {
 	ago  time.Duration
 	name string
 	do   func(ctx context.Context) error
 }
 
-// vectorSince is when the leg of meaning was switched on: turns before that ran with
-// words alone.
+// vectorSince is when vector search was turned on: earlier turns only used keyword
+// search.
 const vectorSince = 3*day + 12*time.Hour
 
-// tell has everything happen in its order: what came first was there first, in the log
-// too. Two layers after each other tell it, the first without the leg of meaning.
+// tell runs all steps in order of time, so that the log has that order too. It uses two
+// layers one after the other, the first without vector search.
 func (f *furnisher) tell(ctx context.Context) (err error) {
 	steps := slices.Concat(f.synthetic(), f.knowledge(), f.patterns(), f.things(), f.hostile(), f.conversations(), f.changes(), f.bobs(), f.work())
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.ago, a.ago) })
@@ -213,7 +214,7 @@ func (f *furnisher) tell(ctx context.Context) (err error) {
 	return f.finish(ctx)
 }
 
-// finish brings what works in the background up to date.
+// finish completes the background work.
 func (f *furnisher) finish(ctx context.Context) error {
 	if err := f.layer.Operator().Recorded(ctx); err != nil {
 		return err

@@ -32,8 +32,7 @@ var (
 	build = ken.Actor{Type: "agent", ID: builder}
 )
 
-// changes is what became of claims after they were written, and what an operator is asked
-// to look at.
+// changes returns the later changes of claims, and the items for an operator.
 func (f *furnisher) changes() []step {
 	steps := []step{
 		f.supersede(80*day-time.Hour, retryFive, retryFour, "the outage of 12 March"),
@@ -82,8 +81,8 @@ func (f *furnisher) move(ago time.Duration, name string, to ken.Status, reason s
 	})
 }
 
-// contradict has each of two claims speak against the other, as a harvest does that finds
-// what it can't decide.
+// contradict makes two claims contradict each other, as a harvest does that can't decide
+// between them.
 func (f *furnisher) contradict(ctx context.Context) error {
 	return f.store(ctx, "", func(s store.Engine) error {
 		for _, pair := range [][2]string{{mailInline, mailQueued}, {mailQueued, mailInline}} {
@@ -102,7 +101,7 @@ func (f *furnisher) contradict(ctx context.Context) error {
 	})
 }
 
-// refuse is an agent's attempt to write what nothing backs.
+// refuse is an agent's attempt to write a claim without evidence.
 func (f *furnisher) refuse(ctx context.Context) error {
 	h := f.layer.Operator().Handle(ken.Turn{Session: "s-incident", Project: "payments", Agent: builder})
 	if _, err := h.Learn(ctx, "The bank is always right.", nil); !errors.Is(err, ken.ErrInvalid) {
@@ -122,8 +121,8 @@ func (f *furnisher) mark(ago time.Duration, e attention.Event, name, reason stri
 	})
 }
 
-// patterns are the candidates that wait for a review, the first one seen most often; two
-// were decided about before.
+// patterns returns the candidates that wait for review, ordered by how often they were
+// seen; two earlier ones were decided.
 func (f *furnisher) patterns() []step {
 	list := []struct {
 		source pattern.Source
@@ -160,7 +159,7 @@ func (f *furnisher) patterns() []step {
 	return append(steps, f.move(12*day, "pattern 13", ken.StatusObserved, "approved", ana), f.move(12*day-time.Minute, "pattern 14", ken.StatusDisputed, "rejected", ana))
 }
 
-// candidate is a pattern's claim as harvests write it.
+// candidate returns a pattern's claim as a harvest writes it.
 func (f *furnisher) candidate(source pattern.Source, name string) ken.Claim {
 	body := pattern.Body{Source: source, Count: 1}
 	text := map[pattern.Source]string{pattern.Command: "Shell command succeeds: ", pattern.Test: "Test passes: ", pattern.File: "File is modified repeatedly in sessions: ",
@@ -176,22 +175,22 @@ func (f *furnisher) candidate(source pattern.Source, name string) ken.Claim {
 	default:
 		body.Command = name
 	}
-	b, _ := json.Marshal(body) // strings and numbers always can be
+	b, _ := json.Marshal(body) // can't fail for strings and numbers
 	at := f.clock.Now()
 	return ken.Claim{ID: f.ids.named(at, text), Key: pattern.Key(source, name, session.Info{About: session.About{Project: "payments"}}), Kind: ken.KindPattern, Text: text,
 		Body: b, Evidence: []ken.Evidence{seen(0)}, Status: ken.StatusHypothesis, Confidence: .6, Importance: .4, Domain: string(source), Entities: []string{name},
 		Project: "payments", Session: "s-onboarding", Actor: ken.Actor{Type: "system", ID: "harvest"}, Source: "s-onboarding", SourceType: "harvest", CreatedAt: at}
 }
 
-// seen is the evidence of the nth time.
+// seen returns the evidence of the nth observation.
 func seen(n int) ken.Evidence {
 	e := ken.FromToolResult(fmt.Sprintf("call_%d", n), "run_command")
 	e.SessionID, e.Trust = fmt.Sprintf("s-work-%d", n), ken.TrustAgent
 	return e
 }
 
-// orderPatterns puts the candidates into the order of a review: harvests have seen some of
-// them again.
+// orderPatterns makes harvests observe some candidates again, to give them the order of a
+// review.
 func (f *furnisher) orderPatterns(ctx context.Context) error {
 	return f.store(ctx, "", func(s store.Engine) error {
 		seen := map[string]int{}
@@ -207,8 +206,8 @@ func (f *furnisher) orderPatterns(ctx context.Context) error {
 	})
 }
 
-// work is a job that was given up on, and one that waits for its time: not before a month
-// after Options.Now, so that a server which looks after the project leaves it alone.
+// work returns a dead job, and one that is due a month after Options.Now, so that a server
+// that is started on the project does not run it.
 func (f *furnisher) work() []step {
 	return []step{f.change(time.Hour, "jobs", func(ctx context.Context, s store.Engine) error {
 		q := jobs.NewQueue(s.Shelf(), jobs.Options{Worker: "furnish", Now: f.clock.Now})
@@ -233,11 +232,12 @@ func (f *furnisher) work() []step {
 //go:embed testdata/sweep
 var sweepData embed.FS
 
-// Sweeps is where a project keeps the reports of recall sweeps, below its root: NAME.json.
+// Sweeps is the folder of the reports of recall sweeps, relative to the project's root:
+// NAME.json.
 const Sweeps = ".ken/state/sweeps"
 
-// sweeps asks the questions of a small data set by words alone, and then by meaning as
-// well, and keeps both reports.
+// sweeps runs a small data set with keyword search and with hybrid search, and stores both
+// reports.
 func (f *furnisher) sweeps(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "furnish-")
 	if err != nil {
@@ -271,14 +271,13 @@ func (f *furnisher) sweeps(ctx context.Context) (err error) {
 	return nil
 }
 
-// things are the entities that claims are about, what they depend on, their other names,
-// rules about them, and tasks.
+// things returns the entities with their dependencies, aliases, rules and tasks.
 func (f *furnisher) things() []step {
 	steps := []step{f.edits(70*day, "describe entities", describe), f.edits(69*day, "depend", depend), f.edits(68*day, "rules", rules), f.edits(5*day, "tasks", f.tasks)}
 	return steps
 }
 
-// edits is a step that a person takes with the editor of the structure.
+// edits returns a step that a person takes with the editor of the structure.
 func (f *furnisher) edits(ago time.Duration, name string, do func(context.Context, *edit.Editor) error) step {
 	return f.change(ago, name, func(ctx context.Context, s store.Engine) error {
 		return do(ctx, edit.New(s, edit.Options{Now: f.clock.Now, NewID: func() string { return f.ids.next(f.clock.Now()) }, Actor: ana, Project: "payments",
@@ -333,7 +332,7 @@ func rules(ctx context.Context, e *edit.Editor) error {
 	return nil
 }
 
-// tasks are one of each state.
+// tasks creates a task in each state.
 func (f *furnisher) tasks(ctx context.Context, e *edit.Editor) error {
 	for i, t := range []struct {
 		title string

@@ -15,26 +15,26 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// Bob is the owner whose knowledge nobody else may see. The others' is ken.DefaultOwner.
+// Bob is the owner whose knowledge nobody else may see. The other owner is ken.DefaultOwner.
 const Bob = "bob"
 
-// Words that stand in what one owner knows, often, and nowhere else: a page of the other
-// owner that has one has a leak.
+// Words that occur often in one owner's knowledge, and nowhere else. If a page of the other
+// owner contains one, it leaks knowledge.
 const (
 	OwnWord = "quillfeather"
 	BobWord = "mossgarnet"
 )
 
-// Repo is the scope of the project's own repository.
+// Repo is the id of the project's own repository scope.
 const Repo = "example.com/payments"
 
-// Keys are what opens the gateway of a project, in clear: the project's configuration has
-// the hashes. They follow from Options.Seed, so they are good for tests alone.
+// Keys are the gateway keys of a project in clear text; the project's configuration has the
+// hashes. They are derived from Options.Seed, so they are only suitable for tests.
 type Keys struct {
-	Operator  string `json:"operator"`  // may do everything with what the default owner knows
-	Developer string `json:"developer"` // may ask models, read it and write to it
-	Reader    string `json:"reader"`    // may read it
-	Other     string `json:"other"`     // may do everything with what Bob knows
+	Operator  string `json:"operator"`  // all rights for the default owner
+	Developer string `json:"developer"` // may ask models, read and write
+	Reader    string `json:"reader"`    // may read
+	Other     string `json:"other"`     // all rights for Bob
 }
 
 // Markers are OwnWord and BobWord, for tests in other languages.
@@ -43,7 +43,7 @@ type Markers struct {
 	Other string `json:"other"`
 }
 
-// Hostile are the names by which hostile things have pages of their own.
+// Hostile holds the names of hostile things that have pages of their own.
 type Hostile struct {
 	Agent   string `json:"agent"`
 	Entity  string `json:"entity"`
@@ -51,28 +51,29 @@ type Hostile struct {
 	Project string `json:"project"`
 }
 
-// Project says what Furnish made, by names that tests go by. Ids of claims are whole.
+// Project describes what Furnish created, by names that tests use. Ids of claims are
+// complete.
 type Project struct {
 	Dir     string  `json:"dir"`
 	Keys    Keys    `json:"keys"`
 	Markers Markers `json:"markers"`
 	Hostile Hostile `json:"hostile"`
 
-	Claims   map[string]string `json:"claims"`   // by their names in the story
-	Turns    map[string]string `json:"turns"`    // likewise
-	Sessions map[string]string `json:"sessions"` // by name, the id
+	Claims   map[string]string `json:"claims"`   // by name in the story
+	Turns    map[string]string `json:"turns"`    // by name in the story
+	Sessions map[string]string `json:"sessions"` // ids by name
 
-	// Learned are the ids of the claims that the harvest of a session wrote, by the session's
-	// name. The store made them up, so they differ from run to run.
+	// Learned lists the ids of the claims that the harvest of each session wrote, by the
+	// session's name. The store creates these ids, so they differ between runs.
 	Learned map[string][]string `json:"learned"`
 
 	Patterns   []string `json:"patterns"` // ids of the story's twelve candidates, most reinforced first
-	Entities   []string `json:"entities"` // names, the one with most around it first
+	Entities   []string `json:"entities"` // names, the one with the most dependencies first
 	Agents     []string `json:"agents"`
 	Decisions  []string `json:"decisions"`
 	Objectives []string `json:"objectives"`
-	Files      []string `json:"files"`  // that claims rest on; the first has changed since
-	Sweeps     []string `json:"sweeps"` // names of the reports, the older first
+	Files      []string `json:"files"`  // files used as evidence; the first has changed since
+	Sweeps     []string `json:"sweeps"` // names of the reports, oldest first
 	Others     []string `json:"others"` // ids of Bob's claims
 }
 
@@ -85,13 +86,13 @@ func newProject(dir string, o Options) Project {
 		Objectives: []string{"OBJ-0001", "OBJ-0002", "OBJ-0003"}, Files: []string{staleFile, "retry/retry.go", "ledger/post.go"}, Sweeps: []string{"keyword", "hybrid"}}
 }
 
-// secret is a key of the form that access.NewKey gives.
+// secret returns a key in the format of access.NewKey.
 func secret(seed uint64, name string) string {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("furnish "+name), seed))
 	return access.KeyPrefix + hex.EncodeToString(sum[:])
 }
 
-// repo is the scope that most of the story's claims have.
+// repo is the scope of most claims of the story.
 var repo = ken.Scope{Type: ken.ScopeRepo, ID: Repo}
 
 //go:embed all:testdata/project
@@ -99,11 +100,11 @@ var projectFiles embed.FS
 
 const projectRoot = "testdata/project"
 
-// staleFile is a file that claims rest on and that changed afterwards.
+// staleFile is a file that claims have as evidence and that changed afterwards.
 const staleFile = "retry/backoff.go"
 
-// hostileFile is a file's name that means something in HTML. embed refuses it, so it is
-// not below testdata.
+// hostileFile is a file name with HTML in it. go:embed rejects such a name, so the file is
+// not in testdata.
 const hostileFile = `docs/<img src=x onerror=window.pwned=1>.md`
 
 // files writes the project's files and its configuration.
@@ -116,7 +117,8 @@ func (f *furnisher) files() error {
 		if err != nil {
 			return err
 		}
-		// A go.mod of its own would keep the folder out of this module, and of embed.
+		// The embedded files end in .txt: a go.mod would exclude the folder from this module,
+		// and from go:embed.
 		name := strings.TrimPrefix(strings.TrimSuffix(path, ".txt"), projectRoot+"/")
 		return f.write(name, b)
 	})
@@ -137,8 +139,8 @@ func (f *furnisher) write(name string, b []byte) error {
 	return os.WriteFile(path, b, 0o644)
 }
 
-// config lets the keys in. What is found must not depend on the machine's load, so
-// that the deadline is long.
+// config returns a configuration with the keys. Its deadline is long, so that results do not
+// depend on the machine's load.
 func (f *furnisher) config() string {
 	var b strings.Builder
 	b.WriteString("retrieval:\n  deadline: 30s\ngateway:\n  keys:\n")
@@ -153,7 +155,7 @@ func (f *furnisher) config() string {
 	return b.String()
 }
 
-// fileEvidence points at a file of the project as it is now.
+// fileEvidence returns evidence for a file of the project as it is now.
 func (f *furnisher) fileEvidence(path string, line int) (ken.Evidence, error) {
 	b, err := os.ReadFile(filepath.Join(f.project.Dir, filepath.FromSlash(path)))
 	if err != nil {
@@ -165,7 +167,7 @@ func (f *furnisher) fileEvidence(path string, line int) (ken.Evidence, error) {
 	return e, nil
 }
 
-// edit changes a file that claims rest on.
+// edit changes a file that claims have as evidence.
 func (f *furnisher) edit(path, old, now string) error {
 	name := filepath.Join(f.project.Dir, filepath.FromSlash(path))
 	b, err := os.ReadFile(name)

@@ -1,9 +1,9 @@
-// Package diff compares two versions of a short text word by word, for people to read.
-// Nothing is lost: the unchanged and the removed pieces together are the old version byte
-// for byte; the unchanged and the added pieces are the new one.
+// Package diff compares two versions of a short text word by word, for display. No byte
+// is lost: the unchanged and removed pieces together are the old version; the unchanged
+// and added pieces are the new one.
 //
-// The shortest list of changes is seldom the one that reads best. White space between
-// two changed words counts as changed with them, so that a new sentence is one change
-// and not one for each word. Two texts with next to nothing in common are shown as one
-// that is gone and one that is new, which is also what bounds the work.
+// The shortest list of changes is often hard to read. So white space between two changed
+// words counts as changed too, and a new sentence is one change instead of one for each
+// word. Two texts with almost nothing in common are shown as one removed and one added
+// piece, which also limits the work.
 package diff

@@ -2,13 +2,14 @@ package diff
 
 import "slices"
 
-// mostEdits bounds the words that are gone or new: with more of them two texts have too
-// little in common for the rest to mean anything. The search keeps a row for each edit
-// that it tries, so this also bounds its memory: to eight megabytes.
-const mostEdits = 1000
+// maxEdits is the largest number of removed and added words. With more of them, two
+// texts have too little in common for a comparison to be useful. The search keeps a row
+// for each edit, so this also limits its memory, to eight megabytes.
+const maxEdits = 1000
 
-// between adds what became of words that neither begin nor end alike, with as few edits
-// as there can be: Myers, "An O(ND) Difference Algorithm and Its Variations" (1986).
+// between adds the changes between two lists of words without a common beginning or
+// end, with as few edits as possible: Myers, "An O(ND) Difference Algorithm and Its
+// Variations" (1986).
 func (w *writer) between(a, b []string) {
 	trace := search(a, b)
 	if trace == nil {
@@ -20,7 +21,7 @@ func (w *writer) between(a, b []string) {
 		}
 		return
 	}
-	for _, e := range walk(trace, len(a), len(b)) {
+	for _, e := range backtrack(trace, len(a), len(b)) {
 		switch {
 		case e.x == e.fromX:
 			w.add(New, b[e.fromY])
@@ -33,11 +34,12 @@ func (w *writer) between(a, b []string) {
 }
 
 // search returns, for each number of edits, how far along a one can get on each
-// diagonal; the last row reaches both ends. It is nil when that takes too many edits.
+// diagonal; the last row reaches both ends. It returns nil if that takes more than
+// mostEdits.
 func search(a, b []string) (trace [][]int) {
 	n, m := len(a), len(b)
 	row := []int{0, 0, 0} // diagonals -1, 0 and 1
-	for d := 0; d <= min(n+m, mostEdits); d++ {
+	for d := 0; d <= min(n+m, maxEdits); d++ {
 		next := make([]int, 2*d+3) // diagonals -d-1 .. d+1
 		for k := -d; k <= d; k += 2 {
 			x := 0
@@ -62,14 +64,15 @@ func search(a, b []string) (trace [][]int) {
 	return nil
 }
 
-// at is the value of a row on a diagonal.
+// at returns the value of a row on diagonal k.
 func at(row []int, k int) int { return row[k+len(row)/2] }
 
-// move is a step from one place in both texts to the next.
+// move is a step from one position in both texts to the next.
 type move struct{ fromX, fromY, x, y int }
 
-// walk goes back from both ends to the beginning, and returns the steps in their order.
-func walk(trace [][]int, x, y int) (moves []move) {
+// backtrack follows the trace back from both ends to the beginning, and returns the steps in
+// forward order.
+func backtrack(trace [][]int, x, y int) (moves []move) {
 	alike := func(toX int) {
 		for ; x > toX; x, y = x-1, y-1 {
 			moves = append(moves, move{x - 1, y - 1, x, y})

@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// Op is what became of a piece of text.
+// Op says whether a piece of text is unchanged, removed or added.
 type Op string
 
-// What may become of a piece.
+// The operations.
 const (
 	Same Op = "same"
-	Gone Op = "gone" // it is in the old text alone
-	New  Op = "new"  // it is in the new text alone
+	Gone Op = "gone" // only in the old text
+	New  Op = "new"  // only in the new text
 )
 
-// Piece is a run of a text with the same fate.
+// Piece is a run of text with the same Op.
 type Piece struct {
 	Op   Op
 	Text string
 }
 
-// Words compares two texts. Between two pieces that are the same there is at most one
-// that is gone and, behind it, at most one that is new. It is nil for two empty texts.
-// It takes time and memory in proportion to the texts and, up to some megabytes, to the
-// square of the number of changes.
+// Words compares two texts. Between two unchanged pieces there is at most one removed
+// piece, followed by at most one added piece. It returns nil for two empty texts. Time
+// and memory grow linearly with the texts and, up to some megabytes, with the square of
+// the number of changes.
 func Words(before, after string) []Piece {
 	a, b := words(before), words(after)
 	head := 0
@@ -47,8 +47,8 @@ func Words(before, after string) []Piece {
 	return w.end()
 }
 
-// words cuts a text into words, runs of white space, and single characters of any
-// other kind. A byte that is no text is one of those.
+// words splits a text into words, runs of white space, and single other characters. An
+// invalid byte is a single character.
 func words(s string) (out []string) {
 	for from := 0; from < len(s); {
 		r, size := utf8.DecodeRuneInString(s[from:])
@@ -82,11 +82,11 @@ func class(r rune) int {
 	return other
 }
 
-// writer puts pieces together as they are read best.
+// writer joins pieces so that they are easy to read.
 type writer struct {
 	out       []Piece
-	gone, new strings.Builder // of the change at which it is
-	blank     string          // white space that is the same, behind a change: it may lie within it
+	gone, new strings.Builder // text of the current change
+	blank     string          // unchanged white space after a change, which may become part of it
 }
 
 func (w *writer) add(op Op, s string) {
@@ -108,7 +108,7 @@ func (w *writer) add(op Op, s string) {
 	}
 }
 
-// flush ends a change.
+// flush ends the current change.
 func (w *writer) flush() {
 	if w.gone.Len() > 0 {
 		w.out = append(w.out, Piece{Gone, w.gone.String()})

@@ -92,7 +92,7 @@ func TestFewestEdits(t *testing.T) {
 			t.Fatalf("%q to %q in %d edits, want %d", a, b, got, want)
 		}
 		edits := 0
-		for _, m := range walk(trace, len(a), len(b)) {
+		for _, m := range backtrack(trace, len(a), len(b)) {
 			if m.x == m.fromX || m.y == m.fromY {
 				edits++
 			} else if a[m.fromX] != b[m.fromY] {

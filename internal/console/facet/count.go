@@ -9,26 +9,26 @@ import (
 	"github.com/kenlayer/ken/internal/topk"
 )
 
-// DefaultTop is how many values of a facet are listed when nothing is said.
+// DefaultTop is the default of Options.Top.
 const DefaultTop = 12
 
-// Facet is what claims have of one property, the most frequent value first, those of
-// the same count in the order of their bytes.
+// Facet holds the values of one property of claims, the most frequent first; values
+// with the same count are sorted by bytes.
 type Facet struct {
 	Name   string
-	Values []Value // at most Options.Top, and beyond that what is selected
-	More   int     // values that are not listed
+	Values []Value // at most Options.Top values, plus the selected ones
+	More   int     // number of values not listed
 	None   int     // claims without a value, which the value "" selects
 }
 
 // Value is one value of a facet and how many of the claims have it.
 type Value struct {
-	Value    string // as it is written; "" only where that is selected: see Facet.None
+	Value    string // as written; "" only if that is selected: see Facet.None
 	Count    int
 	Selected bool
 }
 
-// facets counts every facet.
+// facets counts all facets.
 func (s *scan) facets(top int) []Facet {
 	out := make([]Facet, facets)
 	for f := range out {
@@ -37,7 +37,7 @@ func (s *scan) facets(top int) []Facet {
 	return out
 }
 
-// facet counts one.
+// facet counts one facet.
 func (s *scan) facet(f, top int) Facet {
 	out := Facet{Name: names[f]}
 	values, first := s.tally(f)
@@ -48,9 +48,8 @@ func (s *scan) facet(f, top int) Facet {
 	return out
 }
 
-// tally counts the values of a facet by their codes, leaving its own selection out of
-// account. It returns their names by code, and the code of the first: dictionaries
-// have 0 for none.
+// tally counts the values of a facet by code, ignoring the facet's own selection. It
+// returns their names by code, and the first valid code: dictionaries use 0 for none.
 func (s *scan) tally(f int) (values []string, first int) {
 	rows := s.hits
 	if s.wanted[f] != nil {
@@ -60,16 +59,16 @@ func (s *scan) tally(f int) (values []string, first int) {
 	switch t := s.t; {
 	case closed[f] != nil:
 		col, count := s.column(f), s.counts(256)
-		var odd [256]uint32 // few values, so that one counter would wait for itself
+		var second [256]uint32 // with few values, a second set of counters avoids stalls on the same counter
 		for len(rows) > 1 {
 			count[col[rows[0]]]++
-			odd[col[rows[1]]]++
+			second[col[rows[1]]]++
 			rows = rows[2:]
 		}
 		for _, slot := range rows {
 			count[col[slot]]++
 		}
-		for code, n := range odd {
+		for code, n := range second {
 			count[code] += n
 		}
 		return closed[f], 0
@@ -96,7 +95,7 @@ func (s *scan) tally(f int) (values []string, first int) {
 	}
 }
 
-// counts returns zeros to count in.
+// counts returns a zeroed slice of counters.
 func (s *scan) counts(n int) []uint32 {
 	s.count = slices.Grow(s.count[:0], n)[:n]
 	clear(s.count)
@@ -113,7 +112,7 @@ type counted struct {
 // Better orders by count, then by name.
 func (a counted) Better(b counted) bool { return a.n > b.n || a.n == b.n && a.name < b.name }
 
-// list puts the most frequent values into a facet, and those that are selected.
+// list sets the facet's most frequent values, and the selected ones.
 func (s *scan) list(f int, out *Facet, values []string, first, top int) {
 	best := topk.New[counted](top)
 	some := 0
@@ -146,8 +145,9 @@ func (s *scan) list(f int, out *Facet, values []string, first, top int) {
 	out.More = some - shown
 }
 
-// selected are the values of a facet that are selected, with their counts, each once:
-// as claims write them, or as the selection does where no claim has them.
+// selected returns the selected values of a facet with their counts, without
+// duplicates. They are spelled as in claims, or as in the selection if no claim has
+// them.
 func (s *scan) selected(f int, values []string, first int) (out []counted) {
 	for _, v := range s.wanted[f] {
 		p := counted{name: v}
@@ -165,7 +165,7 @@ func (s *scan) selected(f int, values []string, first int) (out []counted) {
 	return out
 }
 
-// code is the number of a facet's value.
+// code returns the code of a facet's value.
 func (s *scan) code(f int, value string) (uint32, bool) {
 	switch t := s.t; {
 	case closed[f] != nil:
@@ -178,11 +178,11 @@ func (s *scan) code(f int, value string) (uint32, bool) {
 	}
 }
 
-// Count counts the facets of the claims of a list, such as what a search found, that
-// a selection means. Ids that are no claim's are left out, and so are repeated ones.
-// It is nil for an owner whose claims were not read yet.
+// Count counts the facets of those claims of a list, such as search results, that a
+// selection matches. It ignores repeated ids and ids of other things than claims. It
+// returns nil for an owner whose claims were not read yet.
 func (x *Index) Count(owner string, ids []string, sel Selection) (out []Facet) {
-	_ = x.read(owner, func(t *table) { // the only fault is that they were not read
+	_ = x.read(owner, func(t *table) { // the only error is that they were not read
 		slots, _ := t.among(ids)
 		s := x.run(t, &sel, slots)
 		defer s.letGo()
@@ -191,9 +191,10 @@ func (x *Index) Count(owner string, ids []string, sel Selection) (out []Facet) {
 	return out
 }
 
-// Filter returns those of a list of ids that a selection means, in the list's order,
-// each once. Ids that are no claim's are left out: pieces of the repository are none.
-// Errors: ErrUnavailable for an owner whose claims were not read yet.
+// Filter returns the ids of a list that a selection matches, in the list's order,
+// without duplicates. It leaves out ids of other things than claims, such as pieces
+// of the repository. Errors: ErrUnavailable for an owner whose claims were not read
+// yet.
 func (x *Index) Filter(owner string, ids []string, sel Selection) (out []string, err error) {
 	err = x.read(owner, func(t *table) {
 		slots, written := t.among(ids)
@@ -207,7 +208,8 @@ func (x *Index) Filter(owner string, ids []string, sel Selection) (out []string,
 	return out, err
 }
 
-// among finds the claims of a list, each once, and how the list writes their ids.
+// among returns the slots of the claims of a list, without duplicates, and how the
+// list writes their ids.
 func (t *table) among(ids []string) (slots []uint32, written map[uint32]string) {
 	slots, written = make([]uint32, 0, len(ids)), make(map[uint32]string, len(ids))
 	for _, text := range ids {

@@ -1,37 +1,36 @@
-// Package facet counts and selects claims by their properties: how many are patterns, how
-// many are disputed, which session produced the most. It answers for 100,000 claims in
-// milliseconds, so that a page can show the counts beside every list.
+// Package facet counts and selects claims by their properties: how many are patterns,
+// how many are disputed, which session produced the most. It answers for 100,000
+// claims in milliseconds, so that a page can show the counts beside every list.
 //
 // # The idea
 //
-// An [Index] is a fold over the store's log, in memory. Of each claim it keeps what
-// can be counted and sorted by, never what the claim says: a column for each
-// property, in which a number stands for a value that many claims share. Counting a
-// facet is then one loop over an array of numbers.
+// An [Index] is computed from the store's log and held in memory. It has the
+// properties of claims for counting and sorting, never their text: a column for each
+// property, in which each value is a number. Counting a facet is then one loop over an
+// array of numbers.
 //
-// [Index.Catch] brings an owner's columns up to the log before a page is made. The
-// first time it reads every claim, in the background when there are many; from then
-// on it reads the events after its watermark and the claims that they concern. A log
-// that is another one than before, as after a restore, is read anew: the hash of the
-// last event that was folded tells.
+// [Index.Catch] updates an owner's columns from the log before a page is rendered. The
+// first time it reads every claim, in the background if there are many. After that it
+// reads only the new events and the claims that they concern. If the log was replaced,
+// for example by a restore, everything is read again; the hash of the last event that
+// was read shows that.
 //
 // # Counts
 //
-// Within a facet values are alternatives, between facets conditions add up. The
-// counts of a facet leave its own selection out of account, so that they say what
-// choosing one more value would show.
+// Within a facet, values are alternatives; conditions of different facets must all
+// hold. The counts of a facet ignore its own selection, so that they show what
+// selecting another value would give.
 //
-// Tiers are counted as they are at the time of asking, decay included; as on a
-// claim's page, whether a file still says what it said is not looked at. Names of
-// entities are compared as analysis.Entity spells them and shown as one of the claims
-// writes them.
+// Tiers are computed at the time of the query, including decay; like a claim's page,
+// they do not check whether files have changed. Entity names are compared in the form
+// of analysis.Entity and shown as one of the claims writes them.
 //
 // # Forgetting
 //
-// A value goes from memory with the last claim that has it. Between a forgotten
-// claim and the next Catch its id may still come back from a selection; the store
-// no longer finds it.
+// A value is removed from memory with the last claim that has it. Until the next
+// Catch, a selection may still return the id of a forgotten claim; the store no longer
+// finds it.
 //
-// Every owner has columns of its own: nothing that an Index returns for one was read
-// from another's store.
+// Every owner has separate columns: results for one owner never contain data from
+// another's store.
 package facet

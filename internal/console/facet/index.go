@@ -16,26 +16,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// DefaultOwners is how many owners' columns are kept when nothing is said.
+// DefaultOwners is the default of Options.MaxOwners.
 const DefaultOwners = 8
 
 // Options configures an index; the zero value works.
 type Options struct {
 	Now       func() time.Time // default time.Now
-	DecayDays int              // after which a Verified claim without new evidence is Inferred; 0 and less: never
-	Top       int              // values listed of a facet; 0 and less is 12
-	MaxOwners int              // whose columns are kept, those used last; 0 and less is 8
+	DecayDays int              // days after which a Verified claim without new evidence is Inferred; 0 or less means never
+	Top       int              // number of values listed of a facet; 0 or less means 12
+	MaxOwners int              // number of owners whose columns are kept, most recently used first; 0 or less means 8
 
-	// Open opens an owner's store for work in the background, which lasts longer than
-	// the call of Catch that began it, and release gives it back. Nil: the store that
-	// Catch was given serves, and must stay open.
+	// Open opens an owner's store for background work that outlasts the call of Catch
+	// that started it; the caller calls release when it is done. If nil, the store
+	// given to Catch is used and must stay open.
 	Open func(ctx context.Context, owner string) (s store.Engine, release func(), err error)
 
-	// Log hears of work in the background that failed. Default: nothing is logged.
+	// Log receives errors of background work. Default: nothing is logged.
 	Log *slog.Logger
 }
 
-// Store is what an index reads of an owner's store. Every store.Engine is one.
+// Store is the part of an owner's store that an index reads. Every store.Engine
+// implements it.
 type Store interface {
 	Owner() string
 	Seq() uint64
@@ -44,21 +45,21 @@ type Store interface {
 	Get(ctx context.Context, id string) (ken.Claim, error)
 }
 
-// Index keeps what can be counted of the claims of some owners. One serves all; it is
-// safe for concurrent use. It must be closed.
+// Index holds the columns of some owners' claims. It is safe for concurrent use. The
+// caller closes it.
 type Index struct {
 	o    Options
-	ctx  context.Context // of work in the background
+	ctx  context.Context // of background work
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	owners map[string]*owner
 	clock  uint64 // counts uses
 	closed bool
 }
 
-// New returns an index that has read nothing.
+// New returns an empty index.
 func New(o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -77,8 +78,8 @@ func New(o Options) *Index {
 	return x
 }
 
-// Close ends the work in the background, waits for it, and gives the columns up. It
-// may be called again.
+// Close stops the background work, waits for it, and drops the columns. It may be
+// called again.
 func (x *Index) Close() {
 	x.mu.Lock()
 	x.closed = true
@@ -90,8 +91,8 @@ func (x *Index) Close() {
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the index of claims is closed", Try: "Try again when the server is up."}
 
-// owner returns whose columns they are, in place of those that were used least lately
-// if there is no room.
+// owner returns the columns of an owner. If there is no room, it replaces the least
+// recently used ones.
 func (x *Index) owner(name string) (*owner, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,7 +120,7 @@ func (x *Index) owner(name string) (*owner, error) {
 	return o, nil
 }
 
-// read runs fn over an owner's columns.
+// read calls fn with an owner's columns.
 func (x *Index) read(name string, fn func(*table)) error {
 	x.mu.Lock()
 	o := x.owners[name]
@@ -139,12 +140,12 @@ func (x *Index) read(name string, fn func(*table)) error {
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the claims are still being read", Try: "Try again in a moment."}
 }
 
-// Values lists what claims have of a facet, the most frequent value first, for
-// choosing one of many: those that begin with prefix, whole or at one of their parts,
-// such as the name of a file at the end of its path. Case does not matter. The counts
-// are of all claims that are not structural. A limit of 0 and less is 50, and 500 is
-// the most. Errors: ErrInvalid for a facet that is none; ErrUnavailable for an owner
-// whose claims were not read yet.
+// Values lists the values of a facet, most frequent first, for choosing one of many.
+// It lists values that begin with prefix, or that have a part which does, such as the
+// file name at the end of a path; case is ignored. The counts include all claims that
+// are not structural. A limit of 0 or less means 50; the maximum is 500. Errors:
+// ErrInvalid for an unknown facet; ErrUnavailable for an owner whose claims were not
+// read yet.
 func (x *Index) Values(owner, facet, prefix string, limit int) (out []Value, err error) {
 	f := slices.Index(names[:], facet)
 	if f < 0 {
@@ -184,7 +185,7 @@ func begins(value, prefix string) bool {
 	return prefix == ""
 }
 
-// startsFold is strings.HasPrefix, whatever the case.
+// startsFold is strings.HasPrefix without regard to case.
 func startsFold(s, prefix string) bool {
 	for len(prefix) > 0 {
 		a, n := utf8.DecodeRuneInString(s)

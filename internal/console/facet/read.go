@@ -14,44 +14,45 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// little is how many events are folded while a page waits: each may cost a claim
-// read, a few microseconds at hand and a tenth of a millisecond from another process.
-const little = 512
+// maxInline is how many events are processed while a page waits. Each may cost reading a
+// claim: a few microseconds in this process, and a tenth of a millisecond from
+// another one.
+const maxInline = 512
 
-// Progress is how far an owner's columns are.
+// Progress is the progress of reading an owner's claims.
 type Progress struct {
-	// Done is how many claims, or events, of Total have been read by the work in the
-	// background. Total is an estimate from above until they are equal, which they are
-	// when nothing is under way.
+	// Done is how many of Total claims or events the background work has read. Total
+	// is an upper estimate until they are equal, which they are when no work is
+	// running.
 	Done, Total int
-	// Ready is whether Select has something to select from, be it somewhat old while
-	// Done is below Total.
+	// Ready reports whether Select can be used. While Done is below Total, its
+	// results may be outdated.
 	Ready bool
 }
 
-// owner is what is kept of one.
+// owner holds the columns of one owner.
 type owner struct {
 	name string
 	used uint64        // guarded by Index.mu
-	turn chan struct{} // whoever changes the columns has it
+	turn chan struct{} // a lock: whoever changes the columns holds its token
 	ctx  context.Context
 	stop context.CancelFunc
 
-	mu   sync.RWMutex // guards what follows
-	t    *table       // nil until it is whole
+	mu   sync.RWMutex // guards the fields below
+	t    *table       // nil until the claims were read
 	mark mark
-	busy *task // in the background; nil for none
-	err  error // of the last task, until a Catch tells it
+	busy *task // running background work; nil for none
+	err  error // error of the last task, until a Catch returns it
 }
 
-// mark is how far the log is folded.
+// mark is the position up to which the log was processed.
 type mark struct {
 	seq   uint64
 	hash  [sha256.Size]byte // of that event
 	blind bool              // the event could not be read
 }
 
-// task is work in the background.
+// task is background work in progress.
 type task struct {
 	done  atomic.Int64
 	total int
@@ -63,15 +64,15 @@ func (t *task) step() {
 	}
 }
 
-// errOther is met when the log is not the one that was folded.
-var errOther = &ken.Error{Code: ken.CodeUnavailable, Msg: "the log was replaced by another one", Try: "Try again: the claims are read anew."}
+// errReplaced means that the log is not the one that was processed before.
+var errReplaced = &ken.Error{Code: ken.CodeUnavailable, Msg: "the log was replaced by another one", Try: "Try again: the claims are read anew."}
 
-// Catch brings the columns of a store's owner up to its log. What is little is done
-// before it returns, so that who writes and then asks finds what was written; what is
-// much goes on in the background, and later calls say how far it is. Errors: those of
-// the store, also of work in the background that failed since, which the next call
-// begins again; ErrUnavailable once the index is closed. What was known before an
-// error stays.
+// Catch updates the columns of a store's owner from its log. It processes a few
+// events before it returns, so that a page after a write shows the write. More events
+// are processed in the background, and later calls return the progress. Errors: those
+// of the store, including those of background work, which the next call starts again;
+// ErrUnavailable once the index is closed. After an error the columns stay as they
+// were.
 func (x *Index) Catch(ctx context.Context, s Store) (Progress, error) {
 	o, err := x.owner(s.Owner())
 	if err != nil {
@@ -97,7 +98,7 @@ func (x *Index) Catch(ctx context.Context, s Store) (Progress, error) {
 		}
 	}
 	seq := s.Seq()
-	if seq <= little {
+	if seq <= maxInline {
 		err = o.load(ctx, s, nil)
 	} else {
 		err = x.begin(o, s, &task{total: int(seq)}, o.load)
@@ -105,8 +106,8 @@ func (x *Index) Catch(ctx context.Context, s Store) (Progress, error) {
 	return o.progress(), err
 }
 
-// follow folds what is new, here or in the background, and reports false when the
-// claims have to be read anew.
+// follow processes new events, here or in the background. It returns false if all
+// claims have to be read again.
 func (x *Index) follow(ctx context.Context, o *owner, s Store, at mark) (bool, error) {
 	seq := s.Seq()
 	switch {
@@ -115,21 +116,21 @@ func (x *Index) follow(ctx context.Context, o *owner, s Store, at mark) (bool, e
 	case at.blind || seq < at.seq:
 		o.drop()
 		return false, nil
-	case seq-at.seq > little:
+	case seq-at.seq > maxInline:
 		if o.size() < int(seq-at.seq) {
-			return false, nil // to read all is less
+			return false, nil // reading all claims is cheaper
 		}
 		return true, x.begin(o, s, &task{total: int(seq - at.seq)}, o.fold)
 	}
 	err := o.fold(ctx, s, nil)
-	if errors.Is(err, errOther) || errors.Is(err, ken.ErrCorrupt) {
+	if errors.Is(err, errReplaced) || errors.Is(err, ken.ErrCorrupt) {
 		o.drop()
 		return false, nil
 	}
 	return true, err
 }
 
-// begin starts work in the background. o.turn is held.
+// begin starts background work. The caller holds o.turn.
 func (x *Index) begin(o *owner, s Store, t *task, run func(context.Context, Store, *task) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -140,16 +141,16 @@ func (x *Index) begin(o *owner, s Store, t *task, run func(context.Context, Stor
 	o.busy = t
 	o.mu.Unlock()
 	x.work.Go(func() {
-		err := caught.Run(func() error { return x.held(o, s, func(s Store) error { return run(o.ctx, s, t) }) })
+		err := caught.Run(func() error { return x.withStore(o, s, func(s Store) error { return run(o.ctx, s, t) }) })
 		if o.ctx.Err() != nil {
-			err = nil // nobody waits for it
+			err = nil // no caller waits for it
 		}
 		if err != nil {
 			x.o.Log.Warn("counting claims failed", "owner", o.name, "cause", err)
 		}
-		if errors.Is(err, errOther) || errors.Is(err, ken.ErrCorrupt) {
+		if errors.Is(err, errReplaced) || errors.Is(err, ken.ErrCorrupt) {
 			o.drop()
-			err = nil // the next Catch reads all anew
+			err = nil // the next Catch reads everything again
 		}
 		o.mu.Lock()
 		o.busy, o.err = nil, err
@@ -158,8 +159,8 @@ func (x *Index) begin(o *owner, s Store, t *task, run func(context.Context, Stor
 	return nil
 }
 
-// held runs fn with a store that stays open.
-func (x *Index) held(o *owner, s Store, fn func(Store) error) error {
+// withStore calls fn with a store that stays open.
+func (x *Index) withStore(o *owner, s Store, fn func(Store) error) error {
 	if x.o.Open == nil {
 		return fn(s)
 	}
@@ -191,15 +192,16 @@ func (o *owner) size() int {
 	return o.t.at.n
 }
 
-// drop gives up columns of a log that is gone: they may hold what was forgotten.
+// drop removes the columns of a replaced log, because they may contain forgotten
+// claims.
 func (o *owner) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.t, o.mark = nil, mark{}
 }
 
-// load reads all claims. Events that come meanwhile are folded by the next Catch,
-// which may see some of them for the second time: that changes nothing.
+// load reads all claims. Events that arrive meanwhile are processed by the next
+// Catch. It may process some of them twice, which changes nothing.
 func (o *owner) load(ctx context.Context, s Store, work *task) error {
 	at, err := markOf(ctx, s)
 	if err != nil {
@@ -207,7 +209,7 @@ func (o *owner) load(ctx context.Context, s Store, work *task) error {
 	}
 	t, err := readAll(ctx, s, work)
 	const tries = 3
-	for i := 1; i < tries && errors.Is(err, ken.ErrNotFound); i++ { // forgotten while it was its turn
+	for i := 1; i < tries && errors.Is(err, ken.ErrNotFound); i++ { // it was forgotten while it was being read
 		t, err = readAll(ctx, s, work)
 	}
 	if err != nil {
@@ -231,11 +233,11 @@ func readAll(ctx context.Context, s Store, work *task) (*table, error) {
 		t.put(&c)
 		work.step()
 	}
-	t.fit()
+	t.shrink()
 	return t, ctx.Err()
 }
 
-// markOf is where the log ends.
+// markOf returns the end of the log.
 func markOf(ctx context.Context, s Store) (mark, error) {
 	at := mark{seq: s.Seq()}
 	if at.seq == 0 {
@@ -258,8 +260,8 @@ func markOf(ctx context.Context, s Store) (mark, error) {
 	return at, nil
 }
 
-// fold reads the events after the mark and the claims that they concern. It begins
-// with the event at the mark: its hash says whether the log is still the same.
+// fold processes the events after the mark, and reads the claims that they concern.
+// It begins with the event at the mark, whose hash shows whether the log is the same.
 func (o *owner) fold(ctx context.Context, s Store, work *task) error {
 	o.mu.RLock()
 	at, known := o.mark, o.mark.seq == 0
@@ -271,7 +273,7 @@ func (o *owner) fold(ctx context.Context, s Store, work *task) error {
 		}
 		if !known {
 			if ev.Seq != at.seq || ev.Hash != at.hash {
-				return errOther
+				return errReplaced
 			}
 			known = true
 			continue
@@ -281,7 +283,7 @@ func (o *owner) fold(ctx context.Context, s Store, work *task) error {
 			return err
 		}
 		at.seq, at.hash = ev.Seq, ev.Hash
-		if len(concerned) >= little {
+		if len(concerned) >= maxInline {
 			if err := o.refresh(ctx, s, concerned, at); err != nil {
 				return err
 			}
@@ -289,13 +291,13 @@ func (o *owner) fold(ctx context.Context, s Store, work *task) error {
 		}
 	}
 	if !known {
-		return errOther
+		return errReplaced
 	}
 	return o.refresh(ctx, s, concerned, at)
 }
 
-// concern adds the claims that an event changes. Whatever is derived from a forgotten
-// claim is forgotten by an event of its own.
+// concern adds the claims that an event changes. Claims derived from a forgotten
+// claim have events of their own.
 func concern(ids map[uuid.UUID]bool, ev *store.Event) error {
 	ids[ev.Claim] = true
 	if ev.Type != ken.EventSuperseded {

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Names of the values of facets that are numbers already.
+// Names of the values of facets that are stored as numbers.
 var (
 	statuses = func() (out []string) {
 		for _, s := range ken.Statuses() {
@@ -21,30 +21,30 @@ var (
 	trusts = []string{ken.TrustUnknown.String(), ken.TrustExternal.String(), ken.TrustAgent.String(), ken.TrustOperator.String()}
 )
 
-// closed are the facets whose values are known beforehand.
+// closed holds the values of the facets with a fixed set of values.
 var closed = [facets][]string{fStatus: statuses, fTier: tiers, fTrust: trusts, fConstraint: yesNo, fArchived: yesNo, fExpired: yesNo}
 
-// scan is one question to a table. It is used under the table's read lock, and its
-// buffers serve the next one.
+// scan is one query of a table. It is used under the table's read lock, and its
+// buffers are reused.
 type scan struct {
 	t      *table
 	now    int64 // unix milliseconds
 	decay  int   // days
 	wanted [facets][]string
 
-	rows  []uint32 // the slots that are looked at
-	fails []uint32 // by index of rows: a bit for each facet whose selection it misses
-	hits  []uint32 // the slots that miss none
-	some  []uint32 // likewise, one facet's selection left out
-	bytes []uint8  // by slot: a column that is computed
+	rows  []uint32 // slots to check
+	fails []uint32 // by index of rows: a bit for each facet whose selection the row misses
+	hits  []uint32 // slots that miss no selection
+	some  []uint32 // slots that miss at most one facet's selection
+	bytes []uint8  // by slot: a computed column
 	count []uint32 // by code
 	want  []bool   // by code
 }
 
 var scans = sync.Pool{New: func() any { return new(scan) }}
 
-// run finds the slots that a selection means: of those given, or of all when given
-// is nil. The scan must be let go afterwards.
+// run finds the slots that a selection matches, among given or among all if given
+// is nil. The caller must call letGo on the scan.
 func (x *Index) run(t *table, sel *Selection, given []uint32) *scan {
 	s := scans.Get().(*scan)
 	s.t, s.now, s.decay, s.wanted = t, x.o.Now().UnixMilli(), x.o.DecayDays, sel.wanted()
@@ -64,7 +64,7 @@ func (s *scan) letGo() {
 	scans.Put(s)
 }
 
-// base lists the rows that meet the conditions that are no facet.
+// base lists the rows that meet the conditions of fields that are not facets.
 func (s *scan) base(sel *Selection, given []uint32) {
 	t, out := s.t, uint8(flagGone)
 	if !sel.structural() {
@@ -134,7 +134,7 @@ func (s *scan) test(f int, values []string) {
 	}
 }
 
-// codes says of each code whether it is among the values.
+// codes returns for each code whether it is among the values.
 func (s *scan) codes(d *dictionary, values []string) []bool {
 	s.want = append(s.want[:0], make([]bool, len(d.names))...)
 	for _, v := range values {
@@ -145,7 +145,8 @@ func (s *scan) codes(d *dictionary, values []string) []bool {
 	return s.want
 }
 
-// passing appends to list[:0] the rows that fail nothing but what may be failed.
+// passing appends to list[:0] the rows that fail at most the facets in the bit set
+// may.
 func (s *scan) passing(list []uint32, may uint32) []uint32 {
 	list = list[:0]
 	for i, slot := range s.rows {
@@ -156,7 +157,8 @@ func (s *scan) passing(list []uint32, may uint32) []uint32 {
 	return list
 }
 
-// column is a closed facet's, by slot. It holds until the next one is asked for.
+// column returns the column of a closed facet, by slot. It is valid until the next
+// call.
 func (s *scan) column(f int) []uint8 {
 	t := s.t
 	switch f {
@@ -173,7 +175,7 @@ func (s *scan) column(f int) []uint8 {
 		return t.tier
 	}
 	s.bytes = slices.Grow(s.bytes[:0], len(t.flags))[:len(t.flags)]
-	if f == fTier { // as ken.Support.At has it
+	if f == fTier { // the same rule as ken.Support.At
 		oldest := s.now - int64(s.decay)*24*time.Hour.Milliseconds()
 		for slot, tier := range t.tier {
 			if tier == uint8(ken.Verified) && t.newest[slot] < oldest {

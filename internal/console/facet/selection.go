@@ -15,41 +15,41 @@ import (
 	"github.com/kenlayer/ken/internal/topk"
 )
 
-// Want is what a selection asks of a property that a claim has or has not.
+// Want is a condition on a property that a claim may have.
 type Want uint8
 
-// Wants.
+// The conditions.
 const (
-	Any     Want = iota // with it or without
-	Only                // with it
-	Without             // without it
+	Any     Want = iota // with or without the property
+	Only                // with the property
+	Without             // without the property
 )
 
-// Order is what a list of claims is sorted by. Claims that it puts level come newest
-// first, and those of one millisecond by id.
+// Order is the order of a list of claims. Equal claims are sorted newest first, and
+// those of the same millisecond by id.
 type Order string
 
-// Orders.
+// The orders.
 const (
-	Newest     Order = "newest"     // by creation, the latest first; the default
-	Updated    Order = "updated"    // by the last change, the latest first
-	Reinforced Order = "reinforced" // by how often it was seen again, the most first
-	Confidence Order = "confidence" // the surest first
+	Newest     Order = "newest"     // by creation, latest first; the default
+	Updated    Order = "updated"    // by last change, latest first
+	Reinforced Order = "reinforced" // by number of observations, highest first
+	Confidence Order = "confidence" // by confidence, highest first
 )
 
 // Orders lists the orders.
 func Orders() []Order { return []Order{Newest, Updated, Reinforced, Confidence} }
 
-// Bounds of a page.
+// Limits of a page.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 500
 )
 
-// Selection says which claims are meant; the zero value means all that are not
-// structural. Within a field the values are alternatives, and "" is for claims that
-// have none; between fields conditions add up. A value that no claim has is no error:
-// nothing matches it.
+// Selection selects claims; the zero value selects all that are not structural. Within
+// a field the values are alternatives, and "" selects claims without a value; the
+// conditions of different fields must all hold. A value that no claim has is valid and
+// matches nothing.
 type Selection struct {
 	Kinds, Statuses, Tiers, Trusts    []string
 	Scopes, Entities, Tags            []string
@@ -57,27 +57,28 @@ type Selection struct {
 	Sessions, Projects, Agents, Files []string
 	Constraint, Archived, Expired     Want
 
-	// Structural admits the kinds of the structure. So does naming one of them in
+	// Structural includes claims of structural kinds. So does naming such a kind in
 	// Kinds.
 	Structural bool
 
-	// Since and Until bound the time of creation, ChangedSince that of the last
-	// change. Since and ChangedSince are part of what they bound, Until is not; zero is
-	// no bound. All are read to the millisecond.
+	// Since and Until limit the time of creation, ChangedSince limits that of the last
+	// change. Since and ChangedSince are inclusive, Until is exclusive; zero means no
+	// limit. The precision is a millisecond.
 	Since, Until, ChangedSince time.Time
 
-	// What follows is for Index.Select alone.
+	// The following fields are only used by Index.Select.
 
 	Order Order
-	// Before goes on where an earlier page ended: it is that page's Next. It belongs to
-	// the order that it came from.
+	// Before continues after an earlier page: it is that page's Next. It is only valid
+	// with the same order.
 	Before string
-	Limit  int // claims on a page; 0 and less is 50, and 500 is the most
+	Limit  int // claims on a page; 0 or less means 50, the maximum is 500
 }
 
 var yesNo = []string{"no", "yes"}
 
-// wanted is what of each facet is selected; nil for all of it.
+// wanted returns the selected values of each facet; nil for a facet without a
+// selection.
 func (s *Selection) wanted() (w [facets][]string) {
 	w = [facets][]string{fKind: s.Kinds, fStatus: s.Statuses, fTier: s.Tiers, fTrust: s.Trusts, fScope: s.Scopes, fEntity: s.Entities,
 		fTag: s.Tags, fSource: s.Sources, fSourceType: s.SourceTypes, fSession: s.Sessions, fProject: s.Projects, fAgent: s.Agents, fFile: s.Files}
@@ -92,7 +93,7 @@ func (s *Selection) wanted() (w [facets][]string) {
 	return w
 }
 
-// structural reports whether kinds of the structure may be among what is selected.
+// structural reports whether the selection may include structural claims.
 func (s *Selection) structural() bool {
 	for _, k := range s.Kinds {
 		if ken.Kind(k).Structural() {
@@ -109,17 +110,17 @@ func (s *Selection) limit() int {
 	return min(s.Limit, MaxLimit)
 }
 
-// Page is a part of a list of claims, and what all of the list have in common.
+// Page is a part of a list of claims, with the facets of the whole list.
 type Page struct {
 	IDs    []string
-	Total  int     // claims that are selected, on this page or not
-	Next   string  // what Selection.Before has to be for those that follow; "" when there are none
+	Total  int     // number of selected claims in all
+	Next   string  // the Selection.Before of the next page; "" at the end
 	Facets []Facet // one for each of Names, in that order
 }
 
-// Select returns the ids of the claims that a selection means, and counts their
-// facets. The result is the caller's. Errors: ErrInvalid for an order or a cursor
-// that is none; ErrUnavailable for an owner whose claims were not read yet, see
+// Select returns the ids of the claims that a selection matches, and counts their
+// facets. The caller owns the result. Errors: ErrInvalid for an unknown order or an
+// invalid cursor; ErrUnavailable for an owner whose claims were not read yet, see
 // Catch.
 func (x *Index) Select(owner string, sel Selection) (Page, error) {
 	rank, err := sel.rank()
@@ -150,7 +151,7 @@ func (x *Index) Select(owner string, sel Selection) (Page, error) {
 	return out, err
 }
 
-// rank is the order's number, for cursors.
+// rank returns the order's number, for cursors.
 func (s *Selection) rank() (uint8, error) {
 	i := slices.Index(Orders(), cmp.Or(s.Order, Newest))
 	if i < 0 {
@@ -159,9 +160,9 @@ func (s *Selection) rank() (uint8, error) {
 	return uint8(i), nil
 }
 
-// place is where a claim stands in an order.
+// place is the position of a claim in an order.
 type place struct {
-	key     int64 // of the order, the highest first
+	key     int64 // sort key, highest first
 	created int64
 	id      uuid.UUID
 }
@@ -177,7 +178,7 @@ func (a place) Better(b place) bool {
 	return bytes.Compare(a.id[:], b.id[:]) < 0
 }
 
-// best returns the first n of the hits that stand behind a place.
+// best returns the first n hits after a position.
 func (s *scan) best(rank uint8, after *place, n int) []place {
 	top := topk.New[place](n)
 	for _, slot := range s.hits {
@@ -190,20 +191,20 @@ func (s *scan) best(rank uint8, after *place, n int) []place {
 	return top.Sorted()
 }
 
-// key is what an order sorts a claim by; rank is its place in Orders.
+// key returns a claim's sort key in an order; rank is the order's index in Orders.
 func (t *table) key(rank uint8, slot uint32) int64 {
 	switch rank {
 	case 1:
 		return t.updated[slot]
 	case 2:
 		return int64(t.seen[slot])
-	case 3: // never negative, so that its bits are in its order
+	case 3: // never negative, so its bits sort like its value
 		return int64(math.Float32bits(t.confidence[slot]))
 	}
 	return t.created[slot]
 }
 
-// A cursor is the order's number and the place of the last claim of a page.
+// A cursor holds the order's number and the position of the last claim of a page.
 const cursorSize = 1 + 8 + 8 + 16
 
 func (a place) cursor(rank uint8) string {

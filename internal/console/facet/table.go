@@ -13,27 +13,27 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// The facets. Index.Select counts them in this order.
+// The facets, in the order in which Index.Select returns them.
 const (
 	Kind       = "kind"
 	Status     = "status"
 	Tier       = "tier"
 	Trust      = "trust"
-	Scope      = "scope" // as in repo:github.com/acme/payments
+	Scope      = "scope" // such as repo:github.com/acme/payments
 	Entity     = "entity"
 	Tag        = "tag"
 	Source     = "source"
 	SourceType = "source_type"
 	Session    = "session"
 	Project    = "project"
-	Agent      = "agent"      // who wrote it: see Writer
-	File       = "file"       // that a piece of its evidence names
+	Agent      = "agent"      // the writer: see Writer
+	File       = "file"       // files in its evidence
 	Constraint = "constraint" // yes or no, like the next two
 	Archived   = "archived"
 	Expired    = "expired"
 )
 
-// Names lists the facets, in the order in which they come.
+// Names lists the facets, in their order.
 func Names() []string { return slices.Clone(names[:]) }
 
 const (
@@ -59,25 +59,25 @@ const (
 var names = [facets]string{Kind, Status, Tier, Trust, Scope, Entity, Tag, Source, SourceType, Session, Project, Agent, File,
 	Constraint, Archived, Expired}
 
-// table is what is known of one owner's claims: columns by slot. A slot that is free
-// is told by its flag.
+// table holds the properties of one owner's claims: columns indexed by slot. A flag
+// marks free slots.
 type table struct {
 	ids        []uuid.UUID
 	created    []int64 // unix milliseconds, like the next three
 	updated    []int64
-	expires    []int64 // 0 never
-	newest     []int64 // the newest evidence, by which a tier decays
+	expires    []int64 // 0 means never
+	newest     []int64 // time of the newest evidence, from which a tier decays
 	confidence []float32
 	seen       []uint32 // reinforcements
-	status     []uint8  // by ken.Statuses
+	status     []uint8  // index in ken.Statuses
 	tier       []uint8  // before decay
 	trust      []uint8
 	flags      []uint8
 	constraint []uint8 // 0 or 1, like the next
 	archived   []uint8
 
-	words [facets]*words // those that hold one value each; nil for other facets
-	lists [facets]*lists // those that hold several
+	words [facets]*words // facets with one value; nil for others
+	lists [facets]*lists // facets with several values
 
 	at   slots
 	free []uint32
@@ -101,8 +101,8 @@ func newTable() *table {
 	return t
 }
 
-// Writer is how the facet Agent names who wrote a claim: an agent by its id, anybody
-// else as in user:anna, and by the type alone where there is no id.
+// Writer returns the value of the facet Agent: an agent's id, user:anna and the like
+// for other types, and the type alone if there is no id.
 func Writer(a ken.Actor) string {
 	switch {
 	case a.ID == "":
@@ -113,8 +113,7 @@ func Writer(a ken.Actor) string {
 	return a.Type + ":" + a.ID
 }
 
-// put takes a claim in, in place of what was known of it. Pieces of the repository
-// are no claims.
+// put adds a claim, or replaces its properties. Pieces of the repository are ignored.
 func (t *table) put(c *ken.Claim) {
 	id, err := uuid.Parse(c.ID)
 	if err != nil || c.Kind == ken.KindDocument {
@@ -129,7 +128,7 @@ func (t *table) put(c *ken.Claim) {
 	sup := c.Support(nil)
 	t.created[slot], t.updated[slot], t.expires[slot], t.newest[slot] = milli(c.CreatedAt), milli(c.UpdatedAt), milli(c.ExpiresAt), milli(sup.NewestAt)
 	t.confidence[slot], t.seen[slot] = float32(c.Confidence), uint32(max(c.Reinforcements, 0))
-	t.status[slot] = uint8(slices.Index(statuses, string(c.Status))) // stores admit no other
+	t.status[slot] = uint8(slices.Index(statuses, string(c.Status))) // stores accept no other status
 	t.tier[slot], t.trust[slot] = uint8(sup.Tier), uint8(sup.Trust)
 	t.flags[slot] = flag(c.Kind.Structural(), flagStructural)
 	t.constraint[slot], t.archived[slot] = flag(c.Constraint, 1), flag(!c.ArchivedAt.IsZero(), 1)
@@ -144,7 +143,7 @@ func (t *table) put(c *ken.Claim) {
 	t.lists[fFile].set(slot, files(c))
 }
 
-// remove forgets a claim.
+// remove removes a claim.
 func (t *table) remove(id uuid.UUID) {
 	slot, ok := t.at.get(id)
 	if !ok {
@@ -163,7 +162,7 @@ func (t *table) remove(id uuid.UUID) {
 	t.free = append(t.free, slot)
 }
 
-// slot finds room for a claim.
+// slot returns a free slot.
 func (t *table) slot() uint32 {
 	if n := len(t.free); n > 0 {
 		slot := t.free[n-1]
@@ -189,28 +188,28 @@ func (t *table) slot() uint32 {
 	return uint32(len(t.ids) - 1)
 }
 
-// fit gives back the room that columns keep for growing.
-func (t *table) fit() {
-	t.ids = fitted(t.ids)
+// shrink releases spare capacity of the columns.
+func (t *table) shrink() {
+	t.ids = withoutSpare(t.ids)
 	for _, col := range []*[]int64{&t.created, &t.updated, &t.expires, &t.newest} {
-		*col = fitted(*col)
+		*col = withoutSpare(*col)
 	}
-	t.confidence, t.seen = fitted(t.confidence), fitted(t.seen)
+	t.confidence, t.seen = withoutSpare(t.confidence), withoutSpare(t.seen)
 	for _, col := range []*[]uint8{&t.status, &t.tier, &t.trust, &t.flags, &t.constraint, &t.archived} {
-		*col = fitted(*col)
+		*col = withoutSpare(*col)
 	}
 	for f := range facets {
 		if w := t.words[f]; w != nil {
-			w.of, w.names, w.uses = fitted(w.of), fitted(w.names), fitted(w.uses)
+			w.of, w.names, w.uses = withoutSpare(w.of), withoutSpare(w.names), withoutSpare(w.uses)
 		}
 		if l := t.lists[f]; l != nil {
-			l.from, l.n, l.all, l.names, l.uses = fitted(l.from), fitted(l.n), fitted(l.all), fitted(l.names), fitted(l.uses)
+			l.from, l.n, l.all, l.names, l.uses = withoutSpare(l.from), withoutSpare(l.n), withoutSpare(l.all), withoutSpare(l.names), withoutSpare(l.uses)
 		}
 	}
 }
 
-// fitted copies a column without its spare room, but for a little to grow into.
-func fitted[T any](col []T) []T {
+// withoutSpare copies a column without most of its spare capacity.
+func withoutSpare[T any](col []T) []T {
 	out := make([]T, len(col), len(col)+len(col)/64)
 	copy(out, col)
 	return out
@@ -223,7 +222,7 @@ func flag(is bool, f uint8) uint8 {
 	return 0
 }
 
-// files are those that a claim rests on.
+// files returns the files in a claim's evidence.
 func files(c *ken.Claim) (paths []string) {
 	for i := range c.Evidence {
 		if p := c.Evidence[i].Path; p != "" {
@@ -240,7 +239,7 @@ func milli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// words is a column of which each claim has one value or none.
+// words is a column in which each claim has at most one value.
 type words struct {
 	dictionary
 	of []uint32 // by slot
@@ -248,27 +247,27 @@ type words struct {
 
 func (w *words) set(slot uint32, name string) {
 	old := w.of[slot]
-	w.of[slot] = w.take(name) // before the old one goes, which may be the same
+	w.of[slot] = w.take(name) // before dropping the old value, which may be the same
 	w.drop(old)
 }
 
-// lists is a column of which each claim may have several values.
+// lists is a column in which each claim may have several values.
 type lists struct {
 	dictionary
-	from  []uint32 // by slot: where its values begin in all
-	n     []uint16 // by slot: how many they are
+	from  []uint32 // by slot: index of its first value in all
+	n     []uint16 // by slot: number of its values
 	all   []uint32
-	waste int // of all, what no claim has any more
+	waste int // number of unused entries in all
 }
 
-// values are those of a slot, each once.
+// values returns the values of a slot, without duplicates.
 func (l *lists) values(slot uint32) []uint32 {
 	from := l.from[slot]
 	return l.all[from : from+uint32(l.n[slot])]
 }
 
-// set gives a slot its values. One without a spelling is left out, and so is what
-// is beyond 65,535.
+// set sets the values of a slot. It ignores values that are empty once spelled, and
+// values beyond 65,535.
 func (l *lists) set(slot uint32, names []string) {
 	old := slices.Clone(l.values(slot))
 	from := len(l.all)
@@ -292,12 +291,12 @@ func (l *lists) set(slot uint32, names []string) {
 	}
 	const some = 4096
 	if l.waste += len(old); l.waste > some && l.waste > len(l.all)/2 {
-		l.tidy()
+		l.compact()
 	}
 }
 
-// tidy gives back what no claim has any more.
-func (l *lists) tidy() {
+// compact removes the unused entries.
+func (l *lists) compact() {
 	all := make([]uint32, 0, len(l.all)-l.waste)
 	for slot := range l.from {
 		v := l.values(uint32(slot))
@@ -307,12 +306,12 @@ func (l *lists) tidy() {
 	l.all, l.waste = all, 0
 }
 
-// dictionary numbers the values of a facet, so that a column holds four bytes for
-// each claim and a value is kept once. Number 0 is for none. A value that nobody uses
-// any more leaves nothing behind: it may be of a claim that was forgotten.
+// dictionary numbers the values of a facet, so that a column needs four bytes for each
+// claim and a value is stored once. Code 0 means none. An unused value is removed from
+// memory, because it may be of a forgotten claim.
 type dictionary struct {
-	spell func(string) string // what values are compared by; nil compares them as they are
-	codes map[string]uint32   // by spelling
+	spell func(string) string // returns the form by which values are compared; nil compares them unchanged
+	codes map[string]uint32   // by compared form
 	names []string            // by code, as first written
 	uses  []uint32            // by code
 	free  []uint32
@@ -322,7 +321,7 @@ func newDictionary(spell func(string) string) dictionary {
 	return dictionary{spell: spell, codes: map[string]uint32{}, names: []string{""}, uses: []uint32{0}}
 }
 
-// key is what a name is compared by; "" is none.
+// key returns the form by which a name is compared; "" means no name.
 func (d *dictionary) key(name string) string {
 	if d.spell == nil {
 		return name
@@ -330,7 +329,7 @@ func (d *dictionary) key(name string) string {
 	return d.spell(name)
 }
 
-// find returns a name's number; 0 and true for no name.
+// find returns a name's code; 0 and true for no name.
 func (d *dictionary) find(name string) (uint32, bool) {
 	if name == "" {
 		return 0, true
@@ -339,7 +338,7 @@ func (d *dictionary) find(name string) (uint32, bool) {
 	return code, ok
 }
 
-// take returns a name's number and counts one more use of it.
+// take returns a name's code and counts one more use of it.
 func (d *dictionary) take(name string) uint32 {
 	key := d.key(name)
 	if key == "" {
@@ -349,7 +348,7 @@ func (d *dictionary) take(name string) uint32 {
 		d.uses[code]++
 		return code
 	}
-	name = strings.Clone(name) // it may be a part of a whole claim
+	name = strings.Clone(name) // it may be a substring of a whole claim
 	if d.spell == nil {
 		key = name
 	}
@@ -377,17 +376,17 @@ func (d *dictionary) drop(code uint32) {
 	d.names[code], d.free = "", append(d.free, code)
 }
 
-// slots finds a claim's slot by its id: a hash table that holds numbers of slots
-// alone, since the ids are in a column already. It takes 5 to 11 bytes for each claim,
-// where a map takes 35.
+// slots maps a claim's id to its slot. It is a hash table that stores only slots,
+// because the ids are in a column already. It takes 5 to 11 bytes for each claim; a
+// map takes 35.
 type slots struct {
 	ids  *[]uuid.UUID // by slot
-	home []uint32     // slot+1, 0 for none; its length is a power of two
+	home []uint32     // slot+1, or 0 for empty; the length is a power of two
 	n    int
 }
 
-// at is where the search for an id begins. Ids are random in their last half, or were
-// chosen by somebody: then they may crowd, which makes a search longer, not wrong.
+// at returns where the search for an id begins. The second half of most ids is random.
+// Chosen ids may collide, which makes a search slower but not wrong.
 func (s *slots) at(id *uuid.UUID) uint64 {
 	h := binary.LittleEndian.Uint64(id[:8]) ^ binary.LittleEndian.Uint64(id[8:])*0x9e3779b97f4a7c15
 	h = (h ^ h>>32) * 0xd6e8feb86659fd93
@@ -408,7 +407,7 @@ func (s *slots) get(id uuid.UUID) (uint32, bool) {
 	}
 }
 
-// put notes the slot of an id that has none yet. The column has it.
+// put adds the slot of a new id, which the column has already.
 func (s *slots) put(slot uint32) {
 	if (s.n+1)*5 > len(s.home)*4 {
 		old := s.home
@@ -432,8 +431,8 @@ func (s *slots) place(at uint32) {
 	s.home[i] = at
 }
 
-// remove forgets an id, which the column still has, and moves what stands behind it
-// nearer to where it belongs.
+// remove removes an id, which the column still has, and moves the following entries
+// closer to their home.
 func (s *slots) remove(slot uint32) {
 	mask := uint64(len(s.home) - 1)
 	hole := s.at(&(*s.ids)[slot])
@@ -442,7 +441,7 @@ func (s *slots) remove(slot uint32) {
 	}
 	for i := (hole + 1) & mask; s.home[i] != 0; i = (i + 1) & mask {
 		begin := s.at(&(*s.ids)[s.home[i]-1])
-		if (i-begin)&mask >= (i-hole)&mask { // it was looked for at the hole first
+		if (i-begin)&mask >= (i-hole)&mask { // its search passes the hole
 			s.home[hole], hole = s.home[i], i
 		}
 	}

@@ -1,6 +1,6 @@
-// Package ledger keeps a summary of past turns in memory: how many there were, in which
-// mode they ran, how long they took, and which of them received a claim. The console draws
-// its charts from it and lists the turns that a claim was given to.
+// Package ledger keeps a summary of past turns in memory: their number, modes and times,
+// and which of them received a claim. The console draws its charts from it and lists the
+// turns that received a claim.
 //
 // # The idea
 //
@@ -11,20 +11,19 @@
 //
 // # What is kept up to date, and when
 //
-// [Ledger.Catch] reads the newest receipts until it meets turns that it has, in the
-// order in which it has them, and always the newest few again: what an answer made of
-// its items is marked after the turn.
+// [Ledger.Catch] reads the newest receipts until it reaches turns that it has, in the
+// same order. It always reads the newest few again, because the use of their items is
+// recorded after the turn.
 //
-// Receipts also go, which a listing from its newest end can't tell: the oldest are
-// pruned, and those of a forgotten session are erased, all of them. So a Catch looks
-// now and then, once a minute, whether the oldest turn is still there, and the oldest
-// of each session: where that is gone, the session is listed again. It is one small
-// read for each session, 256 of them at a time. Whoever forgets something in this
-// process calls [Ledger.Drop] and need not wait.
+// Receipts are also deleted, which a listing of the newest ones does not show: the oldest
+// are pruned, and a forgotten session loses all its receipts. So once a minute, a Catch
+// checks that the oldest turn still exists, and the oldest turn of each session. If one
+// is gone, it lists that session again. That takes one small read for each session, 256
+// of them at a time. After forgetting something in this process, call [Ledger.Drop] to
+// update at once.
 //
-// What is marked later on an old turn, or erased from one together with a claim, is
-// seen by the next reading of all receipts: one an hour.
+// Later changes to old receipts, such as marks or the removal of a forgotten claim, are
+// seen when all receipts are read again, once an hour.
 //
-// Every owner's turns are apart: nothing that a Ledger returns for one was read from
-// another's book.
+// Owners are separate: results for one owner never contain data from another's book.
 package ledger

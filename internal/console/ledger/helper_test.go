@@ -86,8 +86,8 @@ func (k *kit) use(turn string, used ...ken.Use) error {
 	return k.shelf.Update(context.Background(), func(tx store.ShelfTx) error { return k.book.AddUse(tx, turn, used) })
 }
 
-// kept are the receipts of the book, newest first.
-func (k *kit) kept() (out []receipt.Record) {
+// exists are the receipts of the book, newest first.
+func (k *kit) exists() (out []receipt.Record) {
 	k.Helper()
 	for q := (receipt.Query{Limit: receipt.MaxLimit}); ; {
 		records, next, err := k.book.List(context.Background(), q)

@@ -25,46 +25,45 @@ const (
 // Options configures a ledger; the zero value works.
 type Options struct {
 	Now    func() time.Time // default time.Now
-	Turns  int              // kept of an owner, the newest; 0 and less is 20,000
-	Owners int              // whose turns are kept, those used last; 0 and less is 8
+	Turns  int              // number of newest turns kept of an owner; 0 or less means 20,000
+	Owners int              // number of owners whose turns are kept, most recently used first; 0 or less means 8
 
-	// Verify is after how long a Catch looks again for turns that are gone; 0 and less
-	// is a minute.
+	// Verify is how often a Catch checks for deleted turns; 0 or less means a minute.
 	Verify time.Duration
-	// Reread is after how long it reads all receipts again, for what was changed in old
-	// ones; 0 and less is an hour.
+	// Reread is how often it reads all receipts again, for changes of old ones; 0 or
+	// less means an hour.
 	Reread time.Duration
 }
 
-// Book is what turns are read from. A receipt.Book is one.
+// Book is the source of receipts. receipt.Book implements it.
 type Book interface {
 	Get(ctx context.Context, turn string) (receipt.Record, error)
 	List(ctx context.Context, q receipt.Query) (records []receipt.Record, next string, err error)
 }
 
-// Ledger keeps the turns of some owners. One serves all; it is safe for concurrent
-// use. It starts no goroutine.
+// Ledger holds the turns of some owners. It is safe for concurrent use. It starts no
+// goroutine and needs no closing.
 type Ledger struct {
 	o Options
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	owners map[string]*owner
 	clock  uint64 // counts uses
 }
 
-// owner is what is kept of one.
+// owner holds the turns of one owner.
 type owner struct {
 	used  uint64          // guarded by Ledger.mu
-	turn  chan struct{}   // whoever reads receipts has it, and what is in the next line
-	asked map[string]bool // sessions of which it is known in this round whether they are there
+	turn  chan struct{}   // a lock: whoever reads receipts holds its token; it guards asked
+	asked map[string]bool // sessions already checked in this round
 
-	mu       sync.RWMutex // guards what follows
-	turns    []*Turn      // newest first; nothing is changed once it is here
-	whole    time.Time    // when all receipts were read; zero is never
-	verified time.Time    // when all sessions had been looked for
+	mu       sync.RWMutex // guards the fields below
+	turns    []*Turn      // newest first; not modified
+	whole    time.Time    // when all receipts were last read; zero means never
+	verified time.Time    // when all sessions were last checked
 }
 
-// New returns a ledger that has read nothing.
+// New returns an empty ledger.
 func New(o Options) *Ledger {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -84,16 +83,16 @@ func New(o Options) *Ledger {
 	return &Ledger{o: o, owners: map[string]*owner{}}
 }
 
-// Drop forgets what is kept of an owner, so that the next Catch reads all receipts
-// that there are: for whoever has just erased some.
+// Drop removes an owner's turns, so that the next Catch reads all receipts. Call it
+// after erasing receipts.
 func (l *Ledger) Drop(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.owners, name)
 }
 
-// owner returns whose turns they are, in place of those that were used least lately
-// if there is no room.
+// owner returns the turns of an owner. If there is no room, it replaces those of the
+// least recently used owner.
 func (l *Ledger) owner(name string) *owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +115,7 @@ func (l *Ledger) owner(name string) *owner {
 	return o
 }
 
-// turns are those of an owner, newest first; not to be changed.
+// turns returns the turns of an owner, newest first. The caller must not modify them.
 func (l *Ledger) turns(name string) []*Turn {
 	l.mu.Lock()
 	o := l.owners[name]
@@ -133,8 +132,7 @@ func (l *Ledger) turns(name string) []*Turn {
 	return o.turns
 }
 
-// Latest returns the newest turn of an owner and when it was; false while there is
-// none.
+// Latest returns the id and the time of an owner's newest turn; false if there is none.
 func (l *Ledger) Latest(owner string) (id string, at time.Time, ok bool) {
 	turns := l.turns(owner)
 	if len(turns) == 0 {
@@ -143,8 +141,7 @@ func (l *Ledger) Latest(owner string) (id string, at time.Time, ok bool) {
 	return turns[0].ID, turns[0].At, true
 }
 
-// Oldest returns when the oldest turn that is kept of an owner was; false while there
-// is none.
+// Oldest returns the time of an owner's oldest turn; false if there is none.
 func (l *Ledger) Oldest(owner string) (at time.Time, ok bool) {
 	turns := l.turns(owner)
 	if len(turns) == 0 {
@@ -153,16 +150,16 @@ func (l *Ledger) Oldest(owner string) (at time.Time, ok bool) {
 	return turns[len(turns)-1].At, true
 }
 
-// Match says which turns are meant; an empty field means all.
+// Match selects turns; an empty field matches all.
 type Match struct {
 	Session, Agent, Project, Model string
 	Mode                           ken.Mode
-	Key                            string    // the gateway's key that asked, by its name
-	Until                          time.Time // turns before it; zero is no end
-	NoBlock                        bool      // turns that were given nothing
+	Key                            string    // name of the gateway's key of the request
+	Until                          time.Time // turns before this time; zero means no limit
+	NoBlock                        bool      // turns without a block
 
-	// Before goes on behind a turn, by its id: none of those that a list has down to it.
-	// A turn that is gone has nothing behind it.
+	// Before continues a list after the turn of this id. If the turn no longer exists,
+	// the list is empty.
 	Before string
 }
 
@@ -172,9 +169,9 @@ func (m *Match) has(t *Turn) bool {
 		(m.Until.IsZero() || t.At.Before(m.Until)) && (!m.NoBlock || t.Chars == 0)
 }
 
-// Turns lists turns since a moment, in the order in which their receipts were kept,
-// newest first, and how many more there are. A zero since is the beginning; a limit of
-// 0 and less is 50. The list is the caller's.
+// Turns lists turns since a time, in the order in which their receipts were stored,
+// newest first, and how many more there are. A zero since means no limit; a limit of 0
+// or less means 50. The caller owns the list.
 func (l *Ledger) Turns(owner string, since time.Time, limit int, m Match) (list []Turn, more int) {
 	if limit <= 0 {
 		limit = receipt.DefaultLimit
@@ -199,8 +196,8 @@ func (l *Ledger) Turns(owner string, since time.Time, limit int, m Match) (list 
 	return list, more
 }
 
-// ShownIn lists the newest turns that had a claim among their items, and how many had
-// it in all. A limit of 0 and less is 50.
+// ShownIn lists the newest turns that had a claim among their items, and how many turns
+// had it in all. A limit of 0 or less means 50.
 func (l *Ledger) ShownIn(owner, claim string, limit int) (list []Turn, total int) {
 	id, err := uuid.Parse(claim)
 	if err != nil {
@@ -220,7 +217,7 @@ func (l *Ledger) ShownIn(owner, claim string, limit int) (list []Turn, total int
 	return list, total
 }
 
-// Turn is what is kept of one turn: its receipt in numbers.
+// Turn is the summary of one turn.
 type Turn struct {
 	ID      string
 	At      time.Time
@@ -229,29 +226,29 @@ type Turn struct {
 	Project string
 	Model   string
 	Mode    ken.Mode
-	Cause   string // why the mode is not the one configured; "" when it is
-	Key     string // the gateway's key that asked, by its name; "" for none
-	Policy  string // what decided that the turn gets less than others; "" for nothing
-	Through uint64 // the message that the request ended with, as the journal counts; 0 when it has none
+	Cause   string // why the mode is not the configured one; "" if it is
+	Key     string // name of the gateway's key of the request; "" for none
+	Policy  string // the policy that reduced what the turn received; "" for none
+	Through uint64 // session.Entry.Seq of the request's last message; 0 if unknown
 
 	Chars       int // code points of the block
-	Tokens      int // of the block
+	Tokens      int // tokens of the block
 	Items       int
 	Cut         int
-	CutFor      ken.CutReason // the reason that cut the most, of a turn without items; "" for none
+	CutFor      ken.CutReason // the reason of the most cuts, of a turn without items; "" for none
 	CachedBytes int64
 	NewBytes    int64
-	Degraded    int // stages that failed or were left out
+	Degraded    int // stages that failed or were skipped
 	Reused      bool
-	Taint       int // tool calls that repeat an external claim
-	Helped      int // items that the answer used, and that stood
-	Corrected   int // items that the person's next message says are wrong
+	Taint       int // tool calls that repeat the text of an external claim
+	Helped      int // items that the answer used and the user did not correct
+	Corrected   int // items that the user's next message corrects
 
 	TotalMS float64
-	Stages  []Stage // the others of the receipt, by name; not to be changed
+	Stages  []Stage // the other stages of the receipt, by name; not modified
 
-	// Claims are the ids of its items, in their order, those that are UUIDs; not to be
-	// changed.
+	// Claims are the ids of its items, in order, as far as they are UUIDs. Not
+	// modified.
 	Claims []uuid.UUID
 }
 
@@ -261,10 +258,10 @@ type Stage struct {
 	MS   float64
 }
 
-// total is the stage of a receipt that holds all others.
+// total is the receipt's stage that includes all others.
 const total = "total"
 
-// turn reads one from its receipt. Names that come again share their memory.
+// turn converts a receipt. Repeated names share their memory.
 func (n *interned) turn(r *receipt.Record) *Turn {
 	t := &Turn{ID: r.Turn, At: r.At, Session: n.name(r.Session), Agent: n.name(r.Agent), Project: n.name(r.Project), Model: n.name(r.Model),
 		Mode: ken.Mode(n.name(string(r.Mode))), Cause: n.name(r.Cause), Key: n.name(r.Key), Policy: n.name(r.Policy), Through: r.Through, Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut),
@@ -293,7 +290,7 @@ func (n *interned) turn(r *receipt.Record) *Turn {
 	return t
 }
 
-// MostCut is the reason of the most cuts; of several, the one that comes first.
+// MostCut returns the reason of the most cuts; of several, the one that comes first.
 func MostCut(cuts []ken.Cut) (most ken.CutReason) {
 	n := map[ken.CutReason]int{}
 	for _, c := range cuts {
@@ -307,7 +304,7 @@ func MostCut(cuts []ken.Cut) (most ken.CutReason) {
 	return most
 }
 
-// interned keeps one copy of each text.
+// interned keeps one copy of each string.
 type interned map[string]string
 
 func (n *interned) name(s string) string {
@@ -324,15 +321,15 @@ func (n *interned) name(s string) string {
 	return s
 }
 
-// Agent is who asked for turns.
+// Agent summarises the turns of an agent.
 type Agent struct {
 	Name  string
 	Turns int
-	Last  time.Time // when the newest was
+	Last  time.Time // time of its newest turn
 }
 
-// Agents lists who asked for turns, who asked last first. Turns without an agent count
-// for nobody.
+// Agents lists the agents of turns, the latest first. Turns without an agent are
+// ignored.
 func (l *Ledger) Agents(owner string) (list []Agent) {
 	at := map[string]int{}
 	for _, t := range l.turns(owner) {

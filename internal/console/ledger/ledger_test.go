@@ -30,7 +30,7 @@ func TestTurnsAreThoseOfTheBook(t *testing.T) {
 		k := newKit(t, count, ledger.Options{})
 		n := 0
 		for range race.Pick(40, 12) {
-			all := k.kept()
+			all := k.exists()
 			for range rng.IntN(choose(rng, 3, 10, 60)) {
 				k.now = k.now.Add(time.Second / 100)
 				switch op := rng.IntN(20); {
@@ -51,17 +51,17 @@ func TestTurnsAreThoseOfTheBook(t *testing.T) {
 			wait := choose(rng, 0, 0, time.Minute, time.Hour)
 			k.now = k.now.Add(wait)
 			k.catch()
-			book, got := wanted(k.kept()), k.turns()
-			const again = 32
-			if diff := cmp.Diff(book[:min(again, len(book))], got[:min(again, len(got), len(book))], cmpopts.EquateEmpty()); diff != "" {
+			book, got := wanted(k.exists()), k.turns()
+			const rereadNewest = 32
+			if diff := cmp.Diff(book[:min(rereadNewest, len(book))], got[:min(rereadNewest, len(got), len(book))], cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("the newest (-want +got):\n%s", diff)
 			}
 			is := map[string]bool{}
 			for i := range book {
 				is[book[i].ID] = true
 			}
-			left := slices.DeleteFunc(slices.Clone(got), func(t ledger.Turn) bool { return !is[t.ID] })
-			if wait < time.Minute && slices.Equal(ids(left), ids(book)) {
+			remaining := slices.DeleteFunc(slices.Clone(got), func(t ledger.Turn) bool { return !is[t.ID] })
+			if wait < time.Minute && slices.Equal(ids(remaining), ids(book)) {
 				continue
 			}
 			if !slices.Equal(ids(got), ids(book)) {
@@ -159,7 +159,7 @@ func TestTurnsBeyondTheBoundAreLeftOut(t *testing.T) {
 	k := newKit(t, 5000, ledger.Options{Turns: 700})
 	for range 3 {
 		fill(k, 1000)
-		if k.catch(); !slices.Equal(ids(k.turns()), ids(wanted(k.kept()[:700]))) {
+		if k.catch(); !slices.Equal(ids(k.turns()), ids(wanted(k.exists()[:700]))) {
 			t.Errorf("%d turns", len(k.turns()))
 		}
 	}
@@ -169,7 +169,7 @@ func TestTurnsByWhatTheyAre(t *testing.T) {
 	k := newKit(t, 1000, ledger.Options{})
 	fill(k, 300)
 	k.catch()
-	book := wanted(k.kept())
+	book := wanted(k.exists())
 	since := monday.Add(200 * time.Second)
 	for _, m := range []ledger.Match{{}, {Session: "s25"}, {Agent: "coder"}, {Mode: ken.ModeLate}, {Project: "p", Model: "small"}, {Session: "nobody"},
 		{Key: "ana"}, {NoBlock: true}, {Until: monday.Add(250 * time.Second)}} {
@@ -199,7 +199,7 @@ func TestTurnsByWhatTheyAre(t *testing.T) {
 	}
 	for n := range 22 {
 		var all []string
-		for _, r := range k.kept() {
+		for _, r := range k.exists() {
 			if slices.ContainsFunc(r.Items, func(it ken.Item) bool { return it.ID == claimID(n) }) {
 				all = append(all, r.Turn)
 			}
@@ -317,7 +317,7 @@ func TestASeriesIsWhatItsTurnsComeTo(t *testing.T) {
 	k := newKit(t, 1000, ledger.Options{})
 	fill(k, 400)
 	k.catch()
-	book := k.kept()
+	book := k.exists()
 	for range race.Pick(60, 10) {
 		from := monday.Add(time.Duration(rng.IntN(300))*time.Second - time.Minute)
 		to := from.Add(time.Duration(1+rng.IntN(400)) * time.Second)

@@ -11,14 +11,15 @@ import (
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
-// again is how many of the newest turns are read each time: their answers may still
-// be under way.
-const again = 32
+// rereadNewest is how many of the newest turns are read each time, because their answers may
+// not be complete.
+const rereadNewest = 32
 
-// Catch brings an owner's turns up to the book: it reads what is new and the newest
-// few, and everything the first time. See the package for when it looks for what is
-// gone. Receipts that can't be read are left out. Errors: those of the book; with an
-// ErrCorrupt the turns that can be read are there, with any other all is as it was.
+// Catch updates an owner's turns from the book: it reads new receipts and the newest
+// few again, and everything the first time. The package comment says when it checks
+// for deleted receipts. It leaves out receipts that can't be read. Errors: those of
+// the book. With an ErrCorrupt the readable turns are updated; with any other error
+// nothing changes.
 func (l *Ledger) Catch(ctx context.Context, owner string, book Book) error {
 	o := l.owner(owner)
 	select {
@@ -43,7 +44,7 @@ func (l *Ledger) Catch(ctx context.Context, owner string, book Book) error {
 	} else if due(verified, now, l.o.Verify) {
 		var done bool
 		var err error
-		if turns, done, err = o.present(ctx, book, turns); err != nil {
+		if turns, done, err = o.removeDeleted(ctx, book, turns); err != nil {
 			return err
 		}
 		if done {
@@ -56,24 +57,24 @@ func (l *Ledger) Catch(ctx context.Context, owner string, book Book) error {
 	return bad
 }
 
-// due reports whether something that was done last is to be done again. A clock that
-// was set back makes it so, too.
+// due reports whether the time for a repeated task has come. It is also true if the
+// clock was set back.
 func due(last, now time.Time, every time.Duration) bool {
 	return last.IsZero() || now.Before(last) || now.Sub(last) >= every
 }
 
-// read lists turns, newest first, until it meets those that it had, and reports
-// whether all were read. The list is new. With an ErrCorrupt it is good, with any
-// other error it is not.
+// read lists turns, newest first, until it reaches turns in had, and reports whether
+// it read all. The list is new. With an ErrCorrupt it is valid, with any other error
+// it is not.
 func (l *Ledger) read(ctx context.Context, book Book, had []*Turn) (turns []*Turn, all bool, bad error) {
 	var names interned
-	places := map[string]int{} // it goes on near its front, or nowhere
+	places := map[string]int{} // indices in had; turns continue near its front, or not at all
 	for i := range min(len(had), 2*receipt.MaxLimit) {
 		places[had[i].ID] = i
 	}
 	q := receipt.Query{Limit: receipt.MaxLimit}
 	if len(had) > 0 {
-		q.Limit = again
+		q.Limit = rereadNewest
 	}
 	for len(turns) < l.o.Turns {
 		records, next, err := book.List(ctx, q)
@@ -87,7 +88,7 @@ func (l *Ledger) read(ctx context.Context, book Book, had []*Turn) (turns []*Tur
 		if next == "" {
 			break
 		}
-		if from, ok := meets(turns, had, places); ok {
+		if from, ok := overlap(turns, had, places); ok {
 			return l.cut(join(turns, had[from:])), false, bad
 		}
 		q.Before, q.Limit = next, receipt.MaxLimit
@@ -95,11 +96,11 @@ func (l *Ledger) read(ctx context.Context, book Book, had []*Turn) (turns []*Tur
 	return l.cut(turns), true, bad
 }
 
-// meets reports whether the last turns that were read are ones that it had, in the
-// same order, and where those go on. A single one does not tell: a turn's id may come
-// again in another session, and its receipt is a new one then.
-func meets(turns, had []*Turn, places map[string]int) (from int, ok bool) {
-	const sure = again / 2
+// overlap reports whether the last turns read are in had in the same order, and the
+// index at which had continues. One turn is not enough: a turn's id may occur again in
+// another session, with a new receipt.
+func overlap(turns, had []*Turn, places map[string]int) (from int, ok bool) {
+	const sure = rereadNewest / 2
 	if len(turns) < sure {
 		return 0, false
 	}
@@ -112,7 +113,7 @@ func meets(turns, had []*Turn, places map[string]int) (from int, ok bool) {
 	return at + sure, same
 }
 
-// join puts older turns behind new ones, without those that were since kept anew.
+// join appends older turns to new ones, without those that the new ones replace.
 func join(turns, older []*Turn) []*Turn {
 	anew := make(map[string]bool, len(turns))
 	for i := range turns {
@@ -127,23 +128,23 @@ func join(turns, older []*Turn) []*Turn {
 	return turns
 }
 
-// cut leaves out the oldest turns beyond the bound.
+// cut removes the oldest turns above the limit.
 func (l *Ledger) cut(turns []*Turn) []*Turn { return slices.Clip(turns[:min(len(turns), l.o.Turns)]) }
 
-// some is how many sessions are looked for at once: a page waits meanwhile.
-const some = 256
+// sessionsPerCheck is how many sessions are checked at once, while a page waits.
+const sessionsPerCheck = 256
 
-// present leaves out turns whose receipts are gone, and reports whether it got through
-// all sessions; otherwise the next call goes on. What is pruned is the oldest. What is
-// forgotten is a session with all turns that it had then, so the oldest turn of each
-// tells: where it is there, nothing of the session was forgotten, and where it is not,
-// the session is listed again. A turn without a session can't be forgotten by it.
+// removeDeleted removes turns whose receipts were deleted, and reports whether it has
+// checked all sessions; otherwise the next call continues. Pruning deletes the oldest
+// receipts. Forgetting deletes all receipts of a session, so checking the oldest turn
+// of each session is enough: if it exists, the session was not forgotten; if not, the
+// session is listed again. A turn without a session is never forgotten with one.
 //
-// One thing it does not see: a turn's id that came again in another session, which was
-// forgotten before anybody looked. The next reading of all does.
-func (o *owner) present(ctx context.Context, book Book, turns []*Turn) (now []*Turn, done bool, err error) {
+// It misses one case: a turn's id that occurred again in another session, which was
+// then forgotten before a check. The next full read finds that.
+func (o *owner) removeDeleted(ctx context.Context, book Book, turns []*Turn) (now []*Turn, done bool, err error) {
 	for n := len(turns); n > 0; n = len(turns) {
-		is, err := kept(ctx, book, turns[n-1])
+		is, err := exists(ctx, book, turns[n-1])
 		if err != nil {
 			return nil, false, err
 		}
@@ -162,29 +163,29 @@ func (o *owner) present(ctx context.Context, book Book, turns []*Turn) (now []*T
 		if t.Session == "" || o.asked[t.Session] {
 			continue
 		}
-		if n++; n > some {
+		if n++; n > sessionsPerCheck {
 			done = false
 			break
 		}
-		is, err := kept(ctx, book, t)
+		is, err := exists(ctx, book, t)
 		if err == nil && !is {
-			gone[t.Session], err = left(ctx, book, t.Session)
+			gone[t.Session], err = remaining(ctx, book, t.Session)
 		}
 		if err != nil {
-			o.asked = nil // what was found gone is not left out yet
+			o.asked = nil // the deleted turns are not removed yet
 			return nil, false, err
 		}
 		o.asked[t.Session] = true
 	}
 	return slices.DeleteFunc(turns, func(t *Turn) bool {
-		left, some := gone[t.Session]
-		return some && !left[t.ID]
+		remaining, sessionsPerCheck := gone[t.Session]
+		return sessionsPerCheck && !remaining[t.ID]
 	}), done, nil
 }
 
-// kept reports whether a turn's receipt is still there. One that can't be read any
-// more is.
-func kept(ctx context.Context, book Book, t *Turn) (bool, error) {
+// exists reports whether a turn's receipt still exists. An unreadable receipt counts as
+// existing.
+func exists(ctx context.Context, book Book, t *Turn) (bool, error) {
 	r, err := book.Get(ctx, t.ID)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
@@ -197,8 +198,8 @@ func kept(ctx context.Context, book Book, t *Turn) (bool, error) {
 	return r.Session == t.Session, nil
 }
 
-// left lists the turns that a session has.
-func left(ctx context.Context, book Book, session string) (map[string]bool, error) {
+// remaining lists the turns that a session still has.
+func remaining(ctx context.Context, book Book, session string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	for q := (receipt.Query{Session: session, Limit: receipt.MaxLimit}); ; {
 		records, next, err := book.List(ctx, q)

@@ -9,23 +9,23 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Bucket is what turns of a stretch of time come to. Percentiles are those of the
-// nearest rank: the smallest value that so many percent do not exceed, and 0 where
-// there is no turn.
+// Bucket summarises the turns of a period. Percentiles use the nearest rank: the
+// smallest value that at least that share of the values does not exceed; 0 without
+// turns.
 type Bucket struct {
-	From, To    time.Time // To is not part of it, except of the last
+	From, To    time.Time // To is exclusive, except in the last bucket
 	Turns       int
 	Modes       map[ken.Mode]int // turns by mode
-	P50         float64          // of the whole turn, in milliseconds, like the next three
+	P50         float64          // of the whole turn, in milliseconds, like the next two
 	P95         float64
 	P99         float64
 	Stages      []Stage // the medians, by name
-	Chars       int     // of the block: the median
+	Chars       int     // median code points of the block
 	CachedBytes int64   // the sum
 	NewBytes    int64   // the sum
 }
 
-// Share is the part of the turns that ran in a mode, 0..1; 0 where there is no turn.
+// Share returns the share of the turns that ran in a mode, 0..1; 0 without turns.
 func (b *Bucket) Share(m ken.Mode) float64 {
 	if b.Turns == 0 {
 		return 0
@@ -33,9 +33,9 @@ func (b *Bucket) Share(m ken.Mode) float64 {
 	return float64(b.Modes[m]) / float64(b.Turns)
 }
 
-// Series divides the time between two moments into buckets of the same length and
-// says what the turns of each come to, oldest first. It is nil unless from is before
-// to and there is at least one bucket, which is never shorter than a nanosecond.
+// Series divides a period into buckets of the same length and summarises the turns
+// of each, oldest first. It returns nil unless from is before to and buckets is at
+// least 1. A bucket is at least a nanosecond long.
 func (l *Ledger) Series(owner string, from, to time.Time, buckets int) []Bucket {
 	span := to.Sub(from)
 	if span <= 0 || buckets <= 0 {
@@ -48,7 +48,7 @@ func (l *Ledger) Series(owner string, from, to time.Time, buckets int) []Bucket 
 		if t.At.Before(from) || t.At.After(to) {
 			continue
 		}
-		// What is left over by the division is the last one's.
+		// The remainder of the division belongs to the last bucket.
 		gathered[min(int(t.At.Sub(from)/width), buckets-1)].add(t)
 	}
 	out := make([]Bucket, buckets)
@@ -60,7 +60,7 @@ func (l *Ledger) Series(owner string, from, to time.Time, buckets int) []Bucket 
 	return out
 }
 
-// gathering holds the values of a bucket until all are there.
+// gathering collects the values of a bucket.
 type gathering struct {
 	Bucket
 	total, chars []float64
@@ -94,7 +94,7 @@ func (g *gathering) bucket() Bucket {
 	return g.Bucket
 }
 
-// rank is the value of sorted ones that so many percent do not exceed.
+// rank returns the percentile of sorted values by nearest rank.
 func rank(sorted []float64, percent float64) float64 {
 	if len(sorted) == 0 {
 		return 0

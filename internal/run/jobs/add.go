@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What a job may be. It says what is to be done; what it is to be done with lies
+// Limits of a job's fields. The payload says what to do; large inputs are stored
 // elsewhere.
 const (
 	MaxKind    = 64       // bytes
@@ -23,11 +23,11 @@ const (
 	MaxPayload = 64 << 10 // bytes
 )
 
-// Add adds a job within the caller's own transaction, so that it is there exactly
-// when the rest of the transaction is. now is the caller's wall clock. A job of
-// this kind and key that is there already stays as it is, be it queued, running,
-// done or dead: added is false, and id is its id. A worker hears of it within a
-// minute, at once when Queue.Wake is called after the transaction. Errors:
+// Add adds a job within the caller's transaction, so the job exists exactly if
+// the rest of the transaction does. now is the caller's wall clock. If a job of
+// this kind and key exists already, it is left unchanged whatever its state;
+// added is then false and id is its id. A worker finds the new job within a
+// minute, or at once when Queue.Wake is called after the transaction. Errors:
 // ErrInvalid.
 func Add(tx store.ShelfTx, now time.Time, n New) (id string, added bool, err error) {
 	if err := n.validate(); err != nil {
@@ -53,28 +53,28 @@ func (n *New) validate() error {
 	case n.Kind == "" || len(n.Kind) > MaxKind:
 		return bad("kind", fmt.Sprintf("a job's kind has 1 to %d bytes, this one %d", MaxKind, len(n.Kind)), "Name the handler that runs it.")
 	case n.Key == "" || len(n.Key) > MaxKey:
-		return bad("key", fmt.Sprintf("a job's key has 1 to %d bytes, this one %d", MaxKey, len(n.Key)), "Name what is to be done, so that doing it twice can be told from doing two things.")
+		return bad("key", fmt.Sprintf("a job's key has 1 to %d bytes, this one %d", MaxKey, len(n.Key)), "Give a key that identifies the work, so that the same work is added only once.")
 	case len(n.Payload) > MaxPayload:
 		return bad("payload", fmt.Sprintf("a job's payload has at most %d bytes, this one %d", MaxPayload, len(n.Payload)), "Put the data on the shelf and its key into the payload.")
 	case len(n.Payload) > 0 && !json.Valid(n.Payload):
 		return bad("payload", "not valid JSON", "Give a JSON value.")
 	case n.After.Year() > 9999:
-		return bad("after", "a year beyond 9999", "Give a date that the job will live to see.")
+		return bad("after", "a year beyond 9999", "Give an earlier date.")
 	}
 	return nil
 }
 
-// storedTime is how times are kept: without a monotonic part, in UTC, to the
-// microsecond, like the index.
+// storedTime converts a time to the form in which it is stored: UTC, truncated to
+// microseconds, without a monotonic reading.
 func storedTime(t time.Time) time.Time { return t.Round(0).UTC().Truncate(time.Microsecond) }
 
 const minShortID = 6
 
-// shortID is an id as a hint shows it.
+// shortID returns the beginning of an id, as hints show it.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
 // Get returns one job by its id or a unique prefix of at least six characters.
-// Errors: ErrNotFound; ErrInvalid when several fit; ErrCorrupt.
+// Errors: ErrNotFound; ErrInvalid when several ids match; ErrCorrupt.
 func (q *Queue) Get(ctx context.Context, id string) (Job, error) {
 	var out Job
 	err := q.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -95,7 +95,7 @@ func find(r store.ShelfReader, id string) (*Job, error) {
 	return load(r, full)
 }
 
-// resolve completes an id.
+// resolve returns the full id for an id or a unique prefix of one.
 func resolve(r store.ShelfReader, id string) (string, error) {
 	none := &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: fmt.Sprintf("no job %q", id), Try: "List them with ken jobs."}
 	if len(id) < minShortID {
@@ -115,9 +115,9 @@ func resolve(r store.ShelfReader, id string) (string, error) {
 	return found[0], nil
 }
 
-// List returns the jobs in these states, or all when none is named, sorted by
-// when they are due, then by id. A job that can't be read does not hide the
-// others: they come with an ErrCorrupt that names it.
+// List returns the jobs in these states, or all jobs when no state is given,
+// sorted by due time, then by id. If some jobs can't be read, it returns the
+// others with an ErrCorrupt that names them.
 func (q *Queue) List(ctx context.Context, states ...State) ([]Job, error) {
 	var out []Job
 	var bad []error
@@ -137,17 +137,18 @@ func (q *Queue) List(ctx context.Context, states ...State) ([]Job, error) {
 	return out, errors.Join(append(bad, err)...)
 }
 
-// How much of what a handler says is looked at and kept, in bytes. An error that
-// quotes its input would otherwise keep it.
+// Limits, in bytes, on a handler's texts: how much is read and cleaned (maxRead),
+// and how much of a note, an error (maxText) or a stage (maxStage) is stored.
+// Without them, an error that quotes its input would store that input.
 const (
 	maxRead  = 64 << 10
 	maxText  = 2000
 	maxStage = 100
 )
 
-// cleaned makes what a handler says fit to be kept: no reasoning, no secrets, no
-// control characters, and not without end. It is cut after it was cleaned, since
-// half a secret does not look like one.
+// cleaned prepares a handler's text for storage: it removes reasoning, secrets and
+// control characters and limits the length. It cleans before it cuts, because
+// half a secret is not recognised as one.
 func cleaned(s string, limit int) string {
 	s = strings.TrimSpace(clean.Text(s[:min(len(s), maxRead)]))
 	if len(s) <= limit {
@@ -156,7 +157,7 @@ func cleaned(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// fail notes an error on a job.
+// fail records an error on a job.
 func (j *Job) fail(err error) {
 	if j.Error = cleaned(err.Error(), maxText); j.Error == "" {
 		j.Error = "failed with an error whose text can't be kept"
@@ -164,9 +165,9 @@ func (j *Job) fail(err error) {
 	j.Try = cleaned(ken.Hint(err), maxText)
 }
 
-// Retry makes a job that is dead, or waits for its time, due now, with all its
-// attempts before it, and returns it. Errors: ErrNotFound; ErrRefused for one
-// that is done or running.
+// Retry makes a job due now, with its attempts reset, and returns it. The job
+// must be dead or queued. Errors: ErrNotFound; ErrRefused for one that is done or
+// running.
 func (q *Queue) Retry(ctx context.Context, id string) (Job, error) {
 	var out Job
 	err := q.shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -193,8 +194,8 @@ func (q *Queue) Retry(ctx context.Context, id string) (Job, error) {
 	return out, nil
 }
 
-// Remove forgets a job, so that it can be added again. It also removes one that
-// can't be read. Errors: ErrNotFound; ErrRefused for one that is running.
+// Remove deletes a job, so that it can be added again. It also removes a job that
+// can't be read. Errors: ErrNotFound; ErrRefused for a job that is running.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	now := storedTime(q.o.Now())
 	return q.shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -213,7 +214,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// dropUnread removes a job of which only the id is known.
+// dropUnread removes a job that can't be read, by its id alone.
 func dropUnread(tx store.ShelfTx, id string) error {
 	var keys []string
 	for key := range tx.Scan(statePrefix) {
@@ -234,15 +235,16 @@ func refused(j *Job, what, try string) error {
 }
 
 func (q *Queue) running(j *Job) error {
-	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker; a job whose worker is gone is free after %s.",
+	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker. If the worker is gone, the job is free after %s.",
 		j.Lease.Format(time.RFC3339)))
 }
 
-// pruneBatch is how many jobs go in one transaction: others wait for it.
+// pruneBatch is how many jobs one transaction deletes. Other writers wait for
+// each transaction.
 const pruneBatch = 500
 
-// Prune removes the jobs that were done longer than Options.Keep ago, and returns
-// how many. Dead jobs stay until somebody decides about them.
+// Prune deletes the jobs that finished as done longer than Options.Keep ago, and
+// returns how many. Dead jobs stay until they are retried or removed.
 func (q *Queue) Prune(ctx context.Context) (int, error) {
 	if q.o.Keep < 0 {
 		return 0, nil
@@ -271,7 +273,7 @@ func (q *Queue) Prune(ctx context.Context) (int, error) {
 			n = 0
 			for _, j := range old {
 				if tx.Get(j.indexKey()) == nil {
-					continue // somebody else was faster
+					continue // another process removed it first
 				}
 				n++
 				if err := drop(tx, j); err != nil {

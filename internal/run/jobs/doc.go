@@ -1,32 +1,25 @@
-// Package jobs is a durable queue for work that must outlive the process that
-// asked for it. It lives on the owner's shelf, so that a job is added in the same
-// transaction as what it is about: either both are there or neither.
+// Package jobs is a durable queue for work that must outlive the process that asked for it. It is stored on the
+// owner's shelf, so a job can be added in the same transaction as the data it refers to.
 //
-// A [Queue] runs jobs with [Queue.Drain], once, or [Queue.Work], for as long as
-// its context lives. A job is leased to one worker at a time, and the lease is
-// renewed while its handler runs. The lease of a worker that dies is over as soon as
-// another one knows that its process is gone, or else when it expires, and that one
-// takes the job over. Any number of processes may work on one shelf. A handler that fails is tried again after a
-// pause, and after so many attempts the job is dead: it says why, stays, and runs
-// again when somebody asks for it. An attempt counts from when it begins, so that a job
-// which ends the process is not run again at every start: after three such attempts in a
-// row it is dead.
+// [Queue.Drain] runs all jobs that are due and returns; [Queue.Work] runs jobs until its context ends. A job is
+// leased to one worker at a time, and the lease is renewed while its handler runs. When a worker dies, another
+// worker takes its job over: as soon as it knows that the process is gone, or else when the lease expires. Any
+// number of processes may work on one shelf. A job whose handler fails is tried again after a pause. After
+// [Options.Attempts] attempts it is dead: it stays, with its error, until somebody retries it. An attempt counts
+// from its beginning. So a job that crashes the process is not run at every start: after three such attempts in
+// a row it is dead.
 //
-// A job runs at least once. A worker that dies after its handler has finished,
-// but before that is recorded, makes it run again, so a handler must change
-// nothing the second time: it writes under keys that follow from the job.
-// What a kind and a key name is one job; adding it again, even after it is done,
-// adds nothing.
+// A job runs at least once. If a worker dies after its handler finished and before the result is recorded, the
+// job runs again. So a handler must be idempotent: it writes under keys derived from the job. A kind and a key
+// identify one job; adding it again, even after it is done, adds nothing.
 //
 // # Clocks
 //
-// Due times and leases are times of the wall clock, because they must mean
-// something to the next process. Within a process the queue compares the wall
-// clock with the monotonic one. When the wall clock was set forward, a lease of
-// this process, or of another one that is known to live, is not taken for expired
-// before it has stood still for its whole length, so no job runs twice at once. When it was set back, pauses and leases
-// that now lie in the future are cut to what is left of them, so no job waits for
-// a time that was a mistake. A [New.After] is a date and stays.
+// Due times and leases are times of the wall clock, because they must mean something to the next process. Within
+// a process the queue compares the wall clock with the monotonic one. When the wall clock is set forward, a
+// lease held by a living process counts as expired only after it was not renewed for its whole length, so no job
+// runs twice at once. When the wall clock is set back, pauses and leases that now end too far in the future are
+// shortened, so no job waits for a wrong time. A [New.After] is a date and does not change.
 //
 // # Layout
 //

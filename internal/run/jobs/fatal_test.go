@@ -80,7 +80,7 @@ func TestJobThatEndsTheProcessIsDead(t *testing.T) {
 	wantState(t, q, jobs.ID("k", "before"), jobs.Done, 1)
 	wantState(t, q, jobs.ID("k", "after"), jobs.Done, 1)
 	dead := wantState(t, q, jobs.ID("k", "fatal"), jobs.Dead, 3)
-	if !strings.Contains(dead.Error, "ended without a word") || !strings.Contains(dead.Try, "ken jobs retry") {
+	if !strings.Contains(dead.Error, "did not finish") || !strings.Contains(dead.Try, "ken jobs retry") {
 		t.Errorf("%+v", dead)
 	}
 	if _, err := q.Retry(t.Context(), dead.ID); err != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxWait bounds how long a worker sleeps. Timers stand still while a machine
-// sleeps, and a job may be added by somebody who does not know this queue.
+// maxWait bounds how long a worker sleeps between two checks of the shelf. Timers
+// stop while a machine sleeps, and another process may add a job without waking this
+// queue.
 const maxWait = time.Minute
 
-// next leases the job that has been due the longest, of a kind that has a
-// handler and not in skip. Without one it says how long to wait for the next. A
-// job whose attempts are used up comes back dead.
+// next leases the job that has been due the longest, among the kinds that have a
+// handler and without the ids in skip. If there is none, j is nil and wait says how
+// long to wait for the next. A job whose attempts are used up is returned as Dead.
 func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[string]bool) (j *Job, wait time.Duration, err error) {
 	for {
 		now, back := q.now()
@@ -28,7 +29,7 @@ func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[
 		if back {
 			if err := q.rewind(ctx, now); err != nil {
 				q.mu.Lock()
-				q.clock.mono = time.Time{} // it is still to be done
+				q.clock.mono = time.Time{} // rewind again next time
 				q.mu.Unlock()
 				return nil, 0, err
 			}
@@ -40,11 +41,11 @@ func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[
 		if j, err := q.lease(ctx, id); err != nil || j != nil {
 			return j, 0, err
 		}
-		// Somebody else was faster.
+		// Another worker leased the job first.
 	}
 }
 
-// look finds a job to lease without holding up those who write.
+// look finds a job to lease in a read transaction, which does not block writers.
 func (q *Queue) look(ctx context.Context, now time.Time, handlers map[string]Handler, skip map[string]bool) (id string, wait time.Duration, err error) {
 	wanted := func(e entry) bool { return handlers[e.kind] != nil && !skip[e.id] && !q.isMine(e.id) }
 	err = q.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -84,8 +85,8 @@ func (q *Queue) look(ctx context.Context, now time.Time, handlers map[string]Han
 	return id, wait, err
 }
 
-// read returns the job of a line of the index; nil for one that can't be read,
-// which must not stop the others.
+// read returns the job of an index entry. It returns nil and logs once if the job
+// can't be read, so that the other jobs still run.
 func (q *Queue) read(ctx context.Context, r store.ShelfReader, e entry) *Job {
 	j, err := load(r, e.id)
 	if err == nil && (j == nil || j.indexKey() != e.key) {
@@ -95,17 +96,17 @@ func (q *Queue) read(ctx context.Context, r store.ShelfReader, e entry) *Job {
 		return j
 	}
 	q.mu.Lock()
-	_, told := q.told[e.id]
-	q.told[e.id] = struct{}{}
+	_, logged := q.unreadable[e.id]
+	q.unreadable[e.id] = struct{}{}
 	q.mu.Unlock()
-	if !told {
+	if !logged {
 		q.o.Log.ErrorContext(ctx, "a job can't be read and is left alone", "job", e.id, "error", err)
 	}
 	return nil
 }
 
-// lease takes a job, unless it can't be had any more. The job that is
-// returned is Running and marked as this queue's, or Dead.
+// lease leases a job. It returns nil if the job can no longer be leased. The returned
+// job is Running and listed in q.current, or it is Dead.
 func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 	if !q.take(id) {
 		return nil, nil
@@ -122,7 +123,7 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 		switch {
 		case j.State == Queued && !j.Due.After(now):
 		case j.State == Running && q.stale(j, now):
-			j.fail(fmt.Errorf("attempt %d ended without a word: its worker %s is gone", j.Attempts, j.Worker))
+			j.fail(fmt.Errorf("attempt %d did not finish: its worker %s is gone", j.Attempts, j.Worker))
 			if q.o.Alive != nil && j.Process != q.o.Process && !q.o.Alive(j.Process) {
 				j.Lost++
 			}
@@ -156,33 +157,35 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 func (q *Queue) isMine(id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, ok := q.mine[id]
+	_, ok := q.current[id]
 	return ok
 }
 
-// take marks a job as run by this queue, false when it is already.
+// take marks a job as run by this queue. It returns false if the queue runs it
+// already.
 func (q *Queue) take(id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, ok := q.mine[id]; ok {
+	if _, ok := q.current[id]; ok {
 		return false
 	}
-	q.mine[id] = struct{}{}
+	q.current[id] = struct{}{}
 	return true
 }
 
 func (q *Queue) leave(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.mine, id)
+	delete(q.current, id)
 }
 
-// slack is by how much the wall clock may fall behind the monotonic one before it
-// was set back: more than what keeping it exact takes.
+// slack is by how much the wall clock may lag behind the monotonic clock before it
+// counts as set back. It is longer than the usual corrections by time
+// synchronisation.
 const slack = time.Second
 
-// now reads the wall clock. back says that it was set back since it was last
-// read, or that nothing is known of that.
+// now reads the wall clock. back is true if the clock was set back since the last
+// call, and on the first call.
 func (q *Queue) now() (now time.Time, back bool) {
 	now, mono := storedTime(q.o.Now()), time.Now()
 	q.mu.Lock()
@@ -193,9 +196,9 @@ func (q *Queue) now() (now time.Time, back bool) {
 	return now, back
 }
 
-// clockBehind reports whether the wall clock stands before the time of a job that was
-// written: it was set forward, a job was written, and it was set back, all between
-// two looks of this queue.
+// clockBehind reports whether the wall clock is before the latest time that a job was
+// written at. That happens when the clock is set forward, a job is written, and the
+// clock is set back, all between two calls of now.
 func (q *Queue) clockBehind(ctx context.Context, now time.Time) (is bool, err error) {
 	err = q.shelf.View(ctx, func(r store.ShelfReader) error {
 		is = latest(r).After(now.Add(slack))
@@ -204,26 +207,26 @@ func (q *Queue) clockBehind(ctx context.Context, now time.Time) (is bool, err er
 	return is, err
 }
 
-// due makes a job due after a pause from now.
+// due makes a job due when a pause from now has passed.
 func (q *Queue) due(j *Job, pause time.Duration) {
 	j.Since = storedTime(q.o.Now())
 	j.Due = storedTime(j.Since.Add(max(pause, 0)))
 }
 
-// rewind puts right what was written under a clock that was ahead of now: a pause
-// starts again, and a lease is as long as one that was just renewed. Whoever holds
-// such a lease renews it all the same.
+// rewind corrects the times that were written while the clock was ahead of now: a
+// pause starts again, and a lease is shortened to the length of a new one. A worker
+// that holds such a lease still renews it.
 func (q *Queue) rewind(ctx context.Context, now time.Time) error {
 	ahead := func(j *Job) bool {
 		return j.State == Queued && j.Since.After(now) || j.State == Running && j.Lease.After(now.Add(q.o.Lease))
 	}
 	var ids []string
-	var noted bool // that the clock was ahead
+	var noted bool // whether a job was written while the clock was ahead
 	err := q.shelf.View(ctx, func(r store.ShelfReader) error {
 		ids, noted = nil, latest(r).After(now)
 		for _, s := range []State{Queued, Running} {
 			for e := range index(r, s) {
-				// What can't be read is skipped here as everywhere: List tells of it.
+				// An unreadable job is skipped; List reports it.
 				if j, err := load(r, e.id); err == nil && j != nil && ahead(j) {
 					ids = append(ids, e.id)
 				}
@@ -260,15 +263,15 @@ func (q *Queue) rewind(ctx context.Context, now time.Time) error {
 	})
 }
 
-// leaseSeen is a lease as it was first seen.
+// leaseSeen records when this queue first saw a lease.
 type leaseSeen struct {
 	run   uint64
 	lease time.Time
-	at    time.Time // by the monotonic clock
+	at    time.Time // has a monotonic reading
 }
 
-// watchLeases notes the leases that are held by the living, so that one that stands still
-// can be told from one that is renewed.
+// watchLeases records the leases held by living processes, so that expires can tell a
+// lease that is not renewed from one that is.
 func (q *Queue) watchLeases(running []Job) {
 	seen := make(map[string]leaseSeen, len(running))
 	q.mu.Lock()
@@ -287,9 +290,9 @@ func (q *Queue) watchLeases(running []Job) {
 	q.seen = seen
 }
 
-// expires says in how long a running job may be taken over, unless its lease is
-// renewed; 0 or less is now. Whoever lives may be at it although the wall clock,
-// having been set forward, says that the lease is over.
+// expires returns how long until a running job may be taken over unless its lease is
+// renewed; 0 or less means now. For a living process it measures by the monotonic
+// clock, because a wall clock that was set forward may show the lease as expired.
 func (q *Queue) expires(j *Job, now time.Time) time.Duration {
 	d := j.Lease.Sub(now)
 	if j.Process != q.o.Process {

@@ -22,31 +22,31 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Queue adds jobs to a shelf and runs them. It is safe for concurrent use; the
-// jobs are on the shelf, so any number of queues over one shelf are one queue.
+// Queue adds jobs to a shelf and runs them. It is safe for concurrent use. The jobs
+// are stored on the shelf, so any number of queues may share one shelf.
 type Queue struct {
 	shelf store.Shelf
 	o     Options
 
-	mu    sync.Mutex // guards the rest
-	wake  chan struct{}
-	mine  map[string]struct{}  // jobs that this queue is running
-	seen  map[string]leaseSeen // leases that are held in this process
-	told  map[string]struct{}  // jobs that can't be read, and are in the log
-	clock struct {
-		wall, mono time.Time // when it was last read; zero before the first time
+	mu         sync.Mutex // guards the fields below
+	wake       chan struct{}
+	current    map[string]struct{}  // jobs that this queue is running
+	seen       map[string]leaseSeen // leases of living processes, by job id
+	unreadable map[string]struct{}  // jobs that can't be read and were logged
+	clock      struct {
+		wall, mono time.Time // when the clocks were last read; zero before the first time
 	}
 }
 
-// NewQueue returns a queue over a shelf.
+// NewQueue returns a queue over a shelf. The caller closes the shelf.
 func NewQueue(shelf store.Shelf, o Options) *Queue {
-	return &Queue{shelf: shelf, o: o.withDefaults(), wake: make(chan struct{}), mine: map[string]struct{}{}, seen: map[string]leaseSeen{},
-		told: map[string]struct{}{}}
+	return &Queue{shelf: shelf, o: o.withDefaults(), wake: make(chan struct{}), current: map[string]struct{}{}, seen: map[string]leaseSeen{},
+		unreadable: map[string]struct{}{}}
 }
 
-// Add adds a job in a transaction of its own and wakes whoever works on this
-// queue. It returns the job that is there now; added is false when it was there
-// before. Errors: ErrInvalid.
+// Add adds a job in a transaction of its own and wakes the workers of this queue. It
+// returns the stored job; added is false if the job existed before. Errors:
+// ErrInvalid.
 func (q *Queue) Add(ctx context.Context, n New) (j Job, added bool, err error) {
 	err = q.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		var id string
@@ -68,8 +68,8 @@ func (q *Queue) Add(ctx context.Context, n New) (j Job, added bool, err error) {
 	return j, added, nil
 }
 
-// Wake makes the workers of this queue look for jobs now. Call it after a
-// transaction that added one with the function Add.
+// Wake makes the workers of this queue look for jobs now. Call it after a transaction
+// that used the function Add.
 func (q *Queue) Wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,39 +85,39 @@ func (q *Queue) woken() <-chan struct{} {
 
 // Options configures a queue; the zero value works.
 type Options struct {
-	// Worker names whoever runs the jobs, for people: default host:pid:random.
+	// Worker names the worker in reports. Default: host:pid:random.
 	Worker string
-	// Process tells the leases of this process from those that an earlier one
-	// left behind. Default: random, the same for all queues of the process. Tests
-	// set it to play several processes.
+	// Process identifies this process, so that leases left behind by an earlier one
+	// are recognised. Default: random, the same for all queues of the process. Tests
+	// set it to simulate several processes.
 	Process string
-	// Alive reports whether another process lives. The lease of one that does not is
-	// over at once, so that a job which was cut off by a crash runs right after it.
-	// It is asked within transactions, and must not take long. Nil: nobody knows, and
-	// every lease holds until its time.
+	// Alive reports whether another process is running. The lease of a process that
+	// is not running ends at once, so a job interrupted by a crash runs again right
+	// away. It is called within transactions and must be fast. If nil, every lease
+	// lasts until it expires.
 	Alive func(process string) bool
 	Now   func() time.Time // the wall clock; default time.Now
 
-	// Lease is how long a worker has a job without renewing it, which it does
-	// three times as often. Queues over one shelf must agree on it. Default 5 minutes.
+	// Lease is how long a lease lasts. A worker renews it three times as often. All
+	// queues over one shelf must use the same value. Default 5 minutes.
 	Lease time.Duration
-	// Attempts is after how many a job is dead. Default 8.
+	// Attempts is the number of failed attempts after which a job is dead. Default 8.
 	Attempts int
-	// Lost is after how many attempts in a row during which the worker's process ended,
-	// as far as Alive knows, a job is dead: what it reads may be what ends the process.
-	// Default 3.
+	// Lost is the number of attempts in a row that ended with the worker's process,
+	// as reported by Alive, after which a job is dead. The job itself may be what
+	// ends the process. Default 3.
 	Lost int
-	// Backoff is the pause after an attempt, counted from 1. The default starts
-	// at 1 s, grows fourfold, stops at 1 h, and takes off up to a quarter by Jitter.
+	// Backoff returns the pause after an attempt, counted from 1. The default starts
+	// at 1 s, grows fourfold up to 1 h, and subtracts up to a quarter by Jitter.
 	Backoff func(attempt int) time.Duration
 	Jitter  func() float64 // 0..1, for the default Backoff; default random
-	// Keep is how long a done job is remembered, and with it that there is nothing
-	// to be done again. Default 30 days; below 0 is forever.
+	// Keep is how long a done job is stored. While it is stored, adding it again does
+	// nothing. Default 30 days; below 0 means forever.
 	Keep time.Duration
 	Log  *slog.Logger // default: nothing is logged
 }
 
-// process is this process to Options.Process. A process id would not do: in a
+// process is the default of Options.Process. A process id would not do: in a
 // container it is the same after every restart.
 var process = rand.Text()
 
@@ -176,9 +176,9 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// Permanent marks an error that another attempt would meet again, such as a
-// payload that makes no sense: the job is dead at once. It is nil for nil, and
-// may be wrapped further.
+// Permanent marks an error that another attempt would not fix, such as an invalid
+// payload: the job is dead at once. It returns nil for nil. The result may be wrapped
+// further.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -196,9 +196,9 @@ type laterError struct{ err error }
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
-// Later marks an error that says nothing of the job, such as that what it needs is
-// held by somebody: it is tried again after the first pause, and the attempt does not
-// count. It is nil for nil, and may be wrapped further.
+// Later marks an error that is not the job's fault, such as a resource in use by
+// another process. The job is tried again after the first pause, and the attempt does
+// not count. It returns nil for nil. The result may be wrapped further.
 func Later(err error) error {
 	if err == nil {
 		return nil
@@ -211,50 +211,50 @@ func isLater(err error) bool {
 	return errors.As(err, &l)
 }
 
-// State is where a job stands.
+// State is the state of a job.
 type State string
 
 // States of a job.
 const (
-	Queued  State = "queued"  // waits for its time, or for a worker
+	Queued  State = "queued"  // waits for its due time or for a worker
 	Running State = "running" // leased by a worker
 	Done    State = "done"    // kept for a while, so that adding it again changes nothing
-	Dead    State = "dead"    // given up on; Error says why, and Queue.Retry runs it again
+	Dead    State = "dead"    // failed for good; Error says why, and Queue.Retry runs it again
 )
 
-// New is a job to be added.
+// New describes a job to add.
 type New struct {
-	Kind    string // which handler runs it, such as "harvest"
-	Key     string // what is to be done: the same kind and key is the same job
+	Kind    string // selects the handler, such as "harvest"
+	Key     string // identifies the job within its kind
 	Payload json.RawMessage
-	After   time.Time // not before; zero is at once
+	After   time.Time // earliest start; zero means at once
 }
 
-// Job is one entry of the queue.
+// Job is a stored job.
 type Job struct {
-	ID      string          `json:"id"` // follows from kind and key
+	ID      string          `json:"id"` // derived from kind and key
 	Kind    string          `json:"kind"`
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 	State   State           `json:"state"`
 
-	Attempts int       `json:"attempts"`           // started so far; Queue.Retry sets it back
+	Attempts int       `json:"attempts"`           // started so far; Queue.Retry resets it
 	Lost     int       `json:"lost,omitempty"`     // attempts in a row during which the worker's process ended
-	Run      uint64    `json:"run,omitempty"`      // leases so far, never set back: tells a worker whether the job is still its own
+	Run      uint64    `json:"run,omitempty"`      // number of leases so far, never reset: a worker checks by it that the job is still its own
 	Created  time.Time `json:"created"`            //
 	Due      time.Time `json:"due"`                // when it may run, or run again
-	Since    time.Time `json:"since,omitzero"`     // when Due was set; zero when it is New.After, which no clock shifts
-	Lease    time.Time `json:"lease,omitzero"`     // until when its worker has it
-	Worker   string    `json:"worker,omitempty"`   // that has it, or had it last
-	Process  string    `json:"process,omitempty"`  // that the worker is in, while it has it
-	Finished time.Time `json:"finished,omitzero"`  // done or dead
+	Since    time.Time `json:"since,omitzero"`     // when Due was computed; zero when Due is New.After, which clock corrections leave unchanged
+	Lease    time.Time `json:"lease,omitzero"`     // when the lease expires
+	Worker   string    `json:"worker,omitempty"`   // the current worker, or the last one
+	Process  string    `json:"process,omitempty"`  // the process of the current worker
+	Finished time.Time `json:"finished,omitzero"`  // when it became done or dead
 	Error    string    `json:"error,omitempty"`    // of the last attempt
 	Try      string    `json:"try,omitempty"`      // what to do about it
 	Note     string    `json:"note,omitempty"`     // what came of it
-	Progress *Progress `json:"progress,omitempty"` // of the attempt that is running
+	Progress *Progress `json:"progress,omitempty"` // of the running attempt
 }
 
-// Progress is how far an attempt is. A total of 0 is unknown.
+// Progress is how far a running attempt is. Total is 0 when unknown.
 type Progress struct {
 	Stage string `json:"stage"`
 	Done  int    `json:"done"`
@@ -264,16 +264,16 @@ type Progress struct {
 const (
 	jobPrefix   = "jobs/job/"
 	statePrefix = "jobs/state/"
-	clockKey    = "jobs/clock" // the latest time that a job was written at
+	clockKey    = "jobs/clock" // the latest time at which a job was written
 )
 
-// ID is the id of the job of this kind and key: 32 hexadecimal digits.
+// ID returns the id of the job of this kind and key: 32 hexadecimal digits.
 func ID(kind, key string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(kind)) + ":" + kind + key))
 	return hex.EncodeToString(sum[:16])
 }
 
-// when is the time that a job is sorted by within its state.
+// when returns the time by which a job is sorted within its state.
 func (j *Job) when() time.Time {
 	switch j.State {
 	case Queued:
@@ -284,13 +284,13 @@ func (j *Job) when() time.Time {
 	return j.Finished
 }
 
-// indexKey is where the job stands in the index. Microseconds since 1970, shifted
-// so that they sort as text, span every year that JSON can say.
+// indexKey returns the job's key in the index. Times are microseconds since 1970,
+// offset so that they sort as text; they cover every year that JSON can represent.
 func (j *Job) indexKey() string {
 	return fmt.Sprintf("%s%s/%016x/%s", statePrefix, j.State, uint64(j.when().UnixMicro())^1<<63, j.ID)
 }
 
-// entry is one line of the index.
+// entry is one entry of the index.
 type entry struct {
 	key  string
 	id   string
@@ -298,7 +298,8 @@ type entry struct {
 	at   time.Time
 }
 
-// index yields the jobs of a state, earliest first, without reading them.
+// index yields the entries of the jobs in a state, earliest first, without reading
+// the jobs.
 func index(r store.ShelfReader, s State) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		prefix := statePrefix + string(s) + "/"
@@ -306,7 +307,7 @@ func index(r store.ShelfReader, s State) iter.Seq[entry] {
 			stamp, id, _ := strings.Cut(key[len(prefix):], "/")
 			n, err := strconv.ParseUint(stamp, 16, 64)
 			if err != nil || len(stamp) != 16 {
-				continue // not a key of this package, and out of its order
+				continue // not a valid index key
 			}
 			if !yield(entry{key, id, string(kind), time.UnixMicro(int64(n ^ 1<<63)).UTC()}) {
 				return
@@ -315,7 +316,7 @@ func index(r store.ShelfReader, s State) iter.Seq[entry] {
 	}
 }
 
-// load reads a job; nil when there is none.
+// load reads a job. It returns nil if there is none.
 func load(r store.ShelfReader, id string) (*Job, error) {
 	b := r.Get(jobPrefix + id)
 	if b == nil {
@@ -332,12 +333,12 @@ func decode(id string, b []byte) (*Job, error) {
 	}
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "job " + id + " can't be read", Err: err,
-			Try: "Remove it, and do what it was for by hand."}
+			Try: "Remove it with ken jobs rm, and repeat the work by hand."}
 	}
 	return &j, nil
 }
 
-// save writes a job in place of old, which is nil for a new one.
+// save writes j in place of old. old is nil for a new job.
 func save(tx store.ShelfTx, old, j *Job) error {
 	if old != nil && old.indexKey() != j.indexKey() {
 		if err := tx.Delete(old.indexKey()); err != nil {
@@ -359,8 +360,8 @@ func save(tx store.ShelfTx, old, j *Job) error {
 	return tx.Put(j.indexKey(), []byte(j.Kind))
 }
 
-// latest is the latest time that a job was written at, by whatever queue; zero
-// when none was, or the note can't be read.
+// latest returns the latest time at which any queue wrote a job. It is zero if there
+// is none or it can't be read.
 func latest(r store.ShelfReader) time.Time {
 	var at time.Time
 	if at.UnmarshalText(r.Get(clockKey)) != nil {
@@ -377,7 +378,7 @@ func setLatest(tx store.ShelfTx, at time.Time) error {
 	return tx.Put(clockKey, b)
 }
 
-// drop removes a job that was read from the shelf.
+// drop removes a readable job and its index entry.
 func drop(tx store.ShelfTx, j *Job) error {
 	if err := tx.Delete(j.indexKey()); err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Report is what came of a Drain.
+// Report counts the results of a Drain.
 type Report struct {
 	Done     int // finished
-	Retried  int // failed, and due again later
-	Dead     int // given up on
-	Returned int // put back, because ctx ended or it was not the time for it
-	Lost     int // run by somebody else meanwhile, or about to be
+	Retried  int // failed, and tried again later
+	Dead     int // failed for good
+	Returned int // put back: ctx ended, or the handler returned a Later error
+	Lost     int // leased by another worker meanwhile, or about to be
 
-	Jobs []Job // as they stand after it, in the order in which they ran
+	Jobs []Job // after the run, in the order in which they ran
 }
 
 func (r *Report) add(j Job, end attemptEnd) {
@@ -28,11 +28,11 @@ func (r *Report) add(j Job, end attemptEnd) {
 	*map[attemptEnd]*int{succeeded: &r.Done, failed: &r.Retried, gaveUp: &r.Dead, returned: &r.Returned, lostLease: &r.Lost}[end]++
 }
 
-// Drain runs every job that is due, one after another, and returns. Jobs that
-// handlers add meanwhile are run too, but none twice, so that one which fails
-// waits for another call. Then it prunes. handlers is by kind; a job of another
-// kind stays as it is. The error is ctx's or the shelf's, never a handler's, and
-// the report counts what was done before it.
+// Drain runs every job that is due, one after another, prunes, and returns. It also
+// runs jobs that handlers add meanwhile. It runs no job twice, so a job that fails
+// waits for another call. handlers is keyed by job kind; jobs of other kinds are left
+// alone. The error comes from ctx or the shelf, never from a handler; the report
+// counts what was done before it.
 func (q *Queue) Drain(ctx context.Context, handlers map[string]Handler) (Report, error) {
 	var rep Report
 	tried := map[string]bool{}
@@ -61,18 +61,18 @@ func (q *Queue) Drain(ctx context.Context, handlers map[string]Handler) (Report,
 
 const (
 	pruneEvery  = time.Hour
-	shelfPause  = time.Second // after the shelf failed; doubles
-	shelfPauses = time.Minute // the longest
+	shelfPause  = time.Second // after the shelf failed; doubles each time
+	shelfPauses = time.Minute // the longest pause
 )
 
-// Work runs jobs as they come due until ctx ends, one at a time: several calls
-// run several jobs at once. It returns nil then, after the handler that was
-// running has returned. A shelf that fails is logged and tried again.
+// Work runs jobs as they become due until ctx ends, one at a time. Call it several
+// times to run several jobs at once. When ctx ends, it waits for the running handler
+// and returns nil. If the shelf fails, it logs the error and tries again.
 func (q *Queue) Work(ctx context.Context, handlers map[string]Handler) error {
 	var pruned time.Time
 	pause := shelfPause
 	for ctx.Err() == nil {
-		woken := q.woken() // before looking, so that no job is added in between
+		woken := q.woken() // before looking, so that no wake is missed
 		wait, err := q.step(ctx, handlers)
 		if err == nil && time.Since(pruned) >= pruneEvery {
 			pruned = time.Now()
@@ -80,7 +80,7 @@ func (q *Queue) Work(ctx context.Context, handlers map[string]Handler) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the end of ctx is how it is stopped
+			return nil //nolint:nilerr // the end of ctx is the normal way to stop
 		case err != nil:
 			q.o.Log.WarnContext(ctx, "the job queue fails and is tried again", "error", err, "in", pause)
 			sleep(ctx, nil, pause)
@@ -93,7 +93,7 @@ func (q *Queue) Work(ctx context.Context, handlers map[string]Handler) error {
 	return nil
 }
 
-// step runs one job, or says how long to wait for one.
+// step runs one job, or returns how long to wait for one.
 func (q *Queue) step(ctx context.Context, handlers map[string]Handler) (wait time.Duration, err error) {
 	j, wait, err := q.next(ctx, handlers, nil)
 	switch {
@@ -107,7 +107,7 @@ func (q *Queue) step(ctx context.Context, handlers map[string]Handler) (wait tim
 	return 0, err
 }
 
-// sleep returns after d, or when it is woken or ctx ends.
+// sleep returns after d, when woken is closed, or when ctx ends.
 func sleep(ctx context.Context, woken <-chan struct{}, d time.Duration) {
 	if d <= 0 {
 		return
@@ -121,27 +121,27 @@ func sleep(ctx context.Context, woken <-chan struct{}, d time.Duration) {
 	}
 }
 
-// Handler does what a job asks for and says in a few words what came of it. It
-// must change nothing when it runs again after it has succeeded, and return soon
-// after ctx ends, which it does when the worker is stopped or has lost its lease.
-// progress may be called as often as wanted, from any goroutine, until the handler
-// returns; it is kept at most once a second.
+// Handler runs a job and returns a short note about the result. It must be idempotent,
+// because it may run again after it succeeded. It must return soon after ctx ends,
+// which happens when the worker is stopped or loses its lease. It may call progress at
+// any rate, from any goroutine, until it returns; progress is stored at most once a
+// second.
 //
-// An error is another attempt later, one that is Permanent is none. An error that is
-// Later, and any when ctx ended because the worker was stopped, does not count as an
-// attempt. A panic is an error.
+// An error makes the job run again later, unless it is Permanent. An attempt does not
+// count if the error is Later, or if ctx ended because the worker was stopped. A panic
+// counts as an error.
 type Handler func(ctx context.Context, j Job, progress func(stage string, done, total int)) (note string, err error)
 
-// result is what came of a handler.
+// result is the result of a handler.
 type result struct {
 	note  string
 	err   error
-	fault bool // it panicked or ended its goroutine
+	fault bool // the handler panicked or ended its goroutine
 	stack []byte
 }
 
-// runHandler runs a handler in a goroutine of its own, so that neither a panic nor the
-// end of that goroutine is the worker's.
+// runHandler runs a handler in a goroutine of its own, so that a panic or
+// runtime.Goexit does not end the worker.
 func runHandler(ctx context.Context, h Handler, j Job, progress func(string, int, int)) <-chan result {
 	done := make(chan result, 1)
 	go func() {
@@ -158,11 +158,11 @@ func runHandler(ctx context.Context, h Handler, j Job, progress func(string, int
 	return done
 }
 
-// report is the progress that a handler told last.
+// report holds the latest progress of a handler.
 type report struct {
 	mu    sync.Mutex // guards last
 	last  *Progress
-	fresh chan struct{} // of length 1: there is something to be kept
+	fresh chan struct{} // capacity 1: last changed since it was stored
 }
 
 func (r *report) set(stage string, done, total int) {
@@ -186,24 +186,24 @@ func (r *report) get() *Progress {
 	return &p
 }
 
-// How a lease is kept: it is renewed after a third of it; when that fails, soon
-// again; and given up while there is still time for the handler to stop before
-// somebody else may begin.
+// Lease renewal: a lease is renewed after 1/renewals of its length. If that fails, it
+// is tried again after 1/triesAgain of its length. After givesUpAfter of its length
+// the handler is stopped, so that it ends before another worker may begin.
 const (
 	renewals     = 3
 	triesAgain   = 12
 	givesUpAfter = 5.0 / 6
-	keepEvery    = time.Second // progress
+	keepEvery    = time.Second // how often progress is stored
 )
 
-// errLost is the cause of a handler's context that ended with its lease.
+// errLost is the cause with which a handler's context ends when the lease is lost.
 var errLost = &ken.Error{Code: ken.CodeRefused, Msg: "the lease is lost: somebody else may run the job now"}
 
 // run runs a leased job and records what came of it.
 func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end attemptEnd, err error) {
 	defer q.leave(j.ID)
 	lost := false
-	// What is recorded is recorded although the worker was told to stop.
+	// The result is recorded even if the worker was stopped.
 	keep := context.WithoutCancel(ctx)
 	hctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -248,7 +248,8 @@ func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end atte
 	}
 }
 
-// reread reads a leased job again; errLost when it is no longer this worker's.
+// reread reads a leased job again. It returns errLost if this worker no longer holds
+// the lease.
 func reread(r store.ShelfReader, j *Job) (*Job, error) {
 	now, err := load(r, j.ID)
 	if err != nil {
@@ -273,32 +274,32 @@ func (q *Queue) renew(ctx context.Context, j *Job, p *Progress) error {
 	})
 }
 
-// attemptEnd is how an attempt ended.
+// attemptEnd says how an attempt ended.
 type attemptEnd int
 
 const (
 	succeeded attemptEnd = iota
-	failed               // to be tried again
-	gaveUp               // given up on
-	returned             // put back: the worker was told to stop, or it is not the time for it
+	failed               // tried again later
+	gaveUp               // the job is dead
+	returned             // put back: the worker was stopped, or the error was Later
 	lostLease            // nothing was recorded
 )
 
-// record writes down what came of a job. told says that the worker was told to
-// stop while the handler ran.
-func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (after Job, end attemptEnd, err error) {
+// record stores the result of a job. stopped says that the worker was stopped while
+// the handler ran.
+func (q *Queue) record(ctx context.Context, j *Job, res result, stopped bool) (after Job, end attemptEnd, err error) {
 	err = q.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		held, err := reread(tx, j)
 		if err != nil {
 			return err
 		}
 		old := *held
-		end = q.settle(held, res, told)
+		end = q.settle(held, res, stopped)
 		after = *held
 		return save(tx, &old, held)
 	})
 	if errors.Is(err, errLost) {
-		q.o.Log.WarnContext(ctx, "a job's result comes too late", "job", j.ID, "kind", j.Kind)
+		q.o.Log.WarnContext(ctx, "a job's result arrived after its lease was lost", "job", j.ID, "kind", j.Kind)
 		return *j, lostLease, nil
 	}
 	if err != nil {
@@ -311,8 +312,8 @@ func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (afte
 	return after, end, nil
 }
 
-// settle decides what a job is after an attempt.
-func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
+// settle updates a job after an attempt and returns how the attempt ended.
+func (q *Queue) settle(j *Job, res result, stopped bool) attemptEnd {
 	now := storedTime(q.o.Now())
 	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
 	if res.err == nil {
@@ -321,7 +322,7 @@ func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
 		return succeeded
 	}
 	dead := isPermanent(res.err)
-	if later := isLater(res.err); !dead && !res.fault && (told || later) {
+	if later := isLater(res.err); !dead && !res.fault && (stopped || later) {
 		j.State = Queued
 		j.Attempts--
 		pause := time.Duration(0)
@@ -341,14 +342,13 @@ func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
 	return failed
 }
 
-// markDead makes a job dead.
 func (q *Queue) markDead(j *Job, now time.Time) {
 	j.State, j.Finished = Dead, now
 	j.Lease, j.Process, j.Progress = time.Time{}, "", nil
 }
 
-// logAttempt logs how an attempt ended. A failure is nobody's return value, so this is
-// where it is heard of beside the job itself.
+// logAttempt logs how an attempt ended. No caller returns a handler's error, so the
+// log and the job are the only places that show it.
 func (q *Queue) logAttempt(ctx context.Context, j *Job, end attemptEnd) {
 	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts)
 	switch end {

@@ -14,33 +14,33 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// DefaultCount is how many receipts a book keeps when nothing is said.
+// DefaultCount is how many receipts a book keeps when Options.Count is 0.
 const DefaultCount = 2000
 
 const maxCount = 1_000_000
 
 // Options configures a book; the zero value works.
 type Options struct {
-	// Count is how many receipts are kept at most, those of forgotten sessions
-	// counted; 0 is DefaultCount, below 0 keeps none, and a million is the most.
+	// Count is the largest number of receipts kept, including those of forgotten
+	// sessions. 0 means DefaultCount, below 0 keeps none, and the maximum is a million.
 	Count int
-	// Age is how long one is kept, from its turn; 0 and less is without end.
+	// Age is how long a receipt is kept after its turn; 0 or less means forever.
 	Age time.Duration
 	Now func() time.Time // default time.Now
-	// Log hears of receipts that can't be read and are left alone. Default: nothing
-	// is logged.
+	// Log receives errors about receipts that can't be read and are skipped. Default:
+	// nothing is logged.
 	Log *slog.Logger
 }
 
-// Book keeps one owner's receipts on a shelf. It holds no state of its own, so
-// any number of books on one shelf, in any number of processes, are one book. It
-// is safe for concurrent use.
+// Book keeps one owner's receipts on a shelf. It has no state in memory, so any number
+// of books, in any number of processes, may share one shelf. It is safe for concurrent
+// use.
 type Book struct {
 	shelf store.Shelf
 	o     Options
 }
 
-// NewBook returns the book on a shelf. It reads nothing.
+// NewBook returns a book on a shelf. It reads nothing.
 func NewBook(shelf store.Shelf, o Options) *Book {
 	if o.Count == 0 {
 		o.Count = DefaultCount
@@ -55,11 +55,11 @@ func NewBook(shelf store.Shelf, o Options) *Book {
 	return &Book{shelf: shelf, o: o}
 }
 
-// Keeps reports whether the book keeps receipts at all.
+// Keeps reports whether the book keeps receipts.
 func (b *Book) Keeps() bool { return b.o.Count > 0 }
 
-// Put keeps the receipt of a turn, in a transaction of its own. Errors: as of Add,
-// and what the shelf fails with.
+// Put stores the receipt of a turn, in a transaction of its own. Errors: those of Add
+// and of the shelf.
 func (b *Book) Put(ctx context.Context, rec Record) error {
 	if !b.Keeps() {
 		return nil
@@ -67,11 +67,11 @@ func (b *Book) Put(ctx context.Context, rec Record) error {
 	return b.shelf.Update(ctx, func(tx store.ShelfTx) error { return b.Add(tx, rec) })
 }
 
-// Add keeps the receipt of a turn within the caller's own transaction, and deletes
-// those that are beyond the book's bounds by it. The receipt of a later request of
-// the same turn takes the earlier one's place, with the marks that it had. rec is
-// not changed. Errors: ErrInvalid for a turn without an id, and for an id of a turn
-// or session that is longer than 256 bytes or unclean.
+// Add stores the receipt of a turn within the caller's transaction, and deletes receipts
+// that exceed the book's limits. The receipt of a later request of the same turn
+// replaces the earlier one and keeps its marks. rec is not changed. Errors: ErrInvalid
+// for a turn without an id, and for a turn or session id that is longer than 256 bytes
+// or unclean.
 func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	if !b.Keeps() {
 		return nil
@@ -91,8 +91,8 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 		if err == nil && had != nil && had.Session == rec.Session {
 			return replaceReceipt(tx, n, had, &rec)
 		}
-		// Somebody's id of a turn may come again in another session. One that can't be
-		// read stays where it is.
+		// Clients choose turn ids, so an id may occur again in another session. An
+		// unreadable receipt is left in place.
 		if b.logCorrupt(err) == nil && had != nil {
 			if err := remove(tx, n, *had); err != nil {
 				return err
@@ -121,8 +121,8 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	return p.write(tx)
 }
 
-// replaceReceipt puts the receipt of a later request of a turn in the place of the one before,
-// which is not read: what was found out about the turn lies beside it.
+// replaceReceipt replaces the receipt of an earlier request of the same turn. It does
+// not read that receipt: what was found out about the turn later is stored beside it.
 func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) error {
 	if rec.Through == 0 {
 		rec.Through = had.Through
@@ -149,9 +149,9 @@ func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) err
 	return keep(tx, n, rec)
 }
 
-// keep writes a receipt. What is found out about a turn later, what its answer used and
-// the marks of that, goes beside it, so that nobody who adds to it has to read and write
-// the whole; what rec has none of stays as it is.
+// keep writes a receipt. What is found out later, the use of its items and the marks, is
+// stored under keys of its own, so that an addition does not rewrite the receipt. A
+// stored use or mark stays when rec has none.
 func keep(tx store.ShelfTx, n uint64, rec *Record) error {
 	body := *rec
 	body.Used, body.Taint = nil, nil
@@ -190,9 +190,9 @@ func (b *Book) logCorrupt(err error) error {
 	return err
 }
 
-// AddMark adds to the receipt of a turn what its answer turned out to do, within the
-// caller's own transaction. A mark that it has is not added again. Errors: ErrNotFound
-// for a turn without a receipt; ErrCorrupt.
+// AddMark adds marks to the receipt of a turn, for what its answer turned out to do,
+// within the caller's transaction. A mark that the receipt has is not added again.
+// Errors: ErrNotFound for a turn without a receipt; ErrCorrupt.
 func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
 	n, err := findReceipt(tx, turn)
 	if err != nil || len(taint) == 0 {
@@ -205,7 +205,7 @@ func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
 	return putAnnotation(tx, keyTaint(n), union(had, taint))
 }
 
-// findReceipt finds the receipt of a turn.
+// findReceipt returns the number of a turn's receipt. Errors: ErrNotFound.
 func findReceipt(tx store.ShelfTx, turn string) (n uint64, err error) {
 	n, ok := numberOf(tx, turn)
 	if !ok {
@@ -230,16 +230,18 @@ func union(a, b []ken.Taint) []ken.Taint {
 	return out
 }
 
-// perPut is how many receipts a Put deletes at most: more than one, so that a book
-// whose bounds were narrowed gets within them, and few, since a turn's record waits.
+// perPut is the largest number of receipts that one Put deletes. It is more than one, so
+// that a book shrinks after its limits were lowered, and small, because the turn waits
+// for it.
 const perPut = 8
 
-// perPrune is how many go in one transaction of Prune: others wait for it.
+// perPrune is how many receipts one transaction of Prune deletes. Other writers wait for
+// each transaction.
 const perPrune = 500
 
-// Prune deletes the receipts beyond the book's bounds, which a Put does by itself
-// as far as it needs room, and returns how many: call it now and then, so that old
-// ones go where nothing is put any more.
+// Prune deletes the receipts that exceed the book's limits and returns how many. Put
+// also deletes a few each time; call Prune now and then for books that get no new
+// receipts.
 func (b *Book) Prune(ctx context.Context) (int, error) {
 	pruned := 0
 	for {
@@ -267,7 +269,7 @@ func (b *Book) Prune(ctx context.Context) (int, error) {
 	}
 }
 
-// exceedsLimits reports whether the oldest receipt is beyond the bounds.
+// exceedsLimits reports whether the oldest receipt exceeds the book's limits.
 func (b *Book) exceedsLimits(p *numberRange) bool {
 	if p.First > p.Last {
 		return false
@@ -275,9 +277,8 @@ func (b *Book) exceedsLimits(p *numberRange) bool {
 	return p.Last-p.First+1 > uint64(max(b.o.Count, 0)) || b.o.Age > 0 && b.o.Now().Sub(p.At) > b.o.Age
 }
 
-// prune deletes the oldest receipts while they are beyond the bounds, at most so
-// many, and returns how many there were. What can't be read is passed over and
-// stays: it was not understood, so it is not deleted.
+// prune deletes the oldest receipts while they exceed the limits, at most most of them,
+// and returns how many it deleted. It skips receipts that it can't read.
 func (b *Book) prune(tx store.ShelfTx, p *numberRange, most int) (pruned int, err error) {
 	for steps := 0; steps < most && b.exceedsLimits(p); steps++ {
 		if v := tx.Get(keyEntry(p.First)); v != nil {
@@ -299,7 +300,7 @@ func (b *Book) prune(tx store.ShelfTx, p *numberRange, most int) (pruned int, er
 	return pruned, nil
 }
 
-// remove deletes a receipt and what leads to it.
+// remove deletes a receipt and the keys that refer to it.
 func remove(tx store.ShelfTx, n uint64, h entryHead) error {
 	keys := []string{keyEntry(n), keyUsed(n), keyTaint(n)}
 	if at, ok := numberOf(tx, h.Turn); ok && at == n {
@@ -316,9 +317,9 @@ func remove(tx store.ShelfTx, n uint64, h entryHead) error {
 	return nil
 }
 
-// AddUse says in the receipt of a turn what the model's answer made of its items, in
-// place of what was said before, within the caller's own transaction. Errors:
-// ErrNotFound for a turn without a receipt; ErrCorrupt.
+// AddUse stores in the receipt of a turn how the model's answer used its items, within
+// the caller's transaction. It replaces what was stored before. Errors: ErrNotFound for
+// a turn without a receipt; ErrCorrupt.
 func (b *Book) AddUse(tx store.ShelfTx, turn string, used []ken.Use) error {
 	n, err := findReceipt(tx, turn)
 	if err != nil {
@@ -331,10 +332,10 @@ func (b *Book) AddUse(tx store.ShelfTx, turn string, used []ken.Use) error {
 	return putAnnotation(tx, keyUsed(n), rec.Used)
 }
 
-// Marks returns the marks of a session's turns, the newest turn's first. It goes on past a
-// receipt that it can't read.
+// Marks returns the marks of a session's turns, newest turn first. It skips receipts
+// that it can't read and returns the rest with the error.
 func (b *Book) Marks(ctx context.Context, session string) (out []ken.Taint, err error) {
-	if session == "" { // no session is not every session
+	if session == "" { // an empty session must not match every receipt
 		return nil, nil
 	}
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -363,8 +364,8 @@ func (b *Book) Marks(ctx context.Context, session string) (out []ken.Taint, err 
 	return out, err
 }
 
-// stripUse takes out of a receipt what it says of a claim's place in the ranking and
-// of its use, and reports whether there was any. The ids stay.
+// stripUse removes the rank and the use of these claims from a receipt, and reports
+// whether there was anything to remove. The ids stay.
 func stripUse(rec *Record, ids []string) (found bool) {
 	if rec.Ranking != nil {
 		for i := range rec.Ranking.Candidates {

@@ -17,26 +17,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entryHead is the first line of an entry: what has to be known of it to delete it, or to put
-// the receipt of a later request in its place.
+// entryHead is the first line of a stored entry. It has what is needed to delete the entry or
+// to replace it by the receipt of a later request.
 type entryHead struct {
 	Turn    string    `json:"turn"`
 	Session string    `json:"session,omitempty"`
 	At      time.Time `json:"at"`
 	Through uint64    `json:"through,omitempty"`
-	Apart   bool      `json:"apart,omitempty"` // what was found out later lies beside the entry, and not in it
-	Lists   int       `json:"lists,omitempty"` // the form of the long lists behind the record; 0 where it holds them itself
+	Apart   bool      `json:"apart,omitempty"` // what was found out later is stored beside the entry
+	Lists   int       `json:"lists,omitempty"` // format of the long lists behind the record; 0 when the record itself has them
 }
 
-// listsForm is the form in which coder writes the long lists.
+// listsForm is the version of the format in which coder writes the long lists.
 const listsForm = 1
 
-// encoded holds buffers for encode: the shelf copies what it is given.
+// encoded holds buffers for encode. They can be reused because the shelf copies what it is
+// given.
 var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// encode returns an entry in the memory of an empty buffer.
+// encode returns an encoded entry. The result is valid until b is used again.
 func encode(b *bytes.Buffer, rec *Record) ([]byte, error) {
-	e := json.NewEncoder(b) // it ends each value with a new line
+	e := json.NewEncoder(b) // Encode ends each value with a newline
 	if err := e.Encode(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true, listsForm}); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func encode(b *bytes.Buffer, rec *Record) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeHead reads whose an entry is. It keeps nothing of b.
+// decodeHead reads an entry's head. It does not retain b.
 func decodeHead(n uint64, b []byte) (entryHead, error) {
 	var h entryHead
 	line, _, ok := bytes.Cut(b, []byte{'\n'})
@@ -78,7 +79,7 @@ func decodeHead(n uint64, b []byte) (entryHead, error) {
 	return h, nil
 }
 
-// decode reads an entry. It keeps nothing of b.
+// decode reads an entry. It does not retain b.
 func decode(n uint64, b []byte) (*Record, error) {
 	h, err := decodeHead(n, b)
 	if err != nil {
@@ -108,8 +109,8 @@ func decode(n uint64, b []byte) (*Record, error) {
 	return rec, nil
 }
 
-// load reads a receipt, with what was found out about it later; nil when there is none of
-// that number.
+// load reads a receipt and what was found out about it later. It returns nil if there is no
+// receipt of that number.
 func load(r store.ShelfReader, n uint64) (*Record, error) {
 	b := r.Get(keyEntry(n))
 	if b == nil {
@@ -135,7 +136,7 @@ func load(r store.ShelfReader, n uint64) (*Record, error) {
 	return rec, nil
 }
 
-// marksOf reads the marks beside a receipt.
+// marksOf reads the marks stored beside a receipt.
 func marksOf(r store.ShelfReader, n uint64) (marks []ken.Taint, err error) {
 	if b := r.Get(keyTaint(n)); b != nil {
 		if err := json.Unmarshal(b, &marks); err != nil {
@@ -145,7 +146,7 @@ func marksOf(r store.ShelfReader, n uint64) (marks []ken.Taint, err error) {
 	return marks, nil
 }
 
-// headOf reads the head of a receipt; nil when there is none of that number.
+// headOf reads the head of a receipt. It returns nil if there is no receipt of that number.
 func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 	b := r.Get(keyEntry(n))
 	if b == nil {
@@ -160,7 +161,7 @@ func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 
 func corrupt(n uint64, err error) error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("receipt %d can't be read", n), Err: err,
-		Try: "Restore the store from a backup, or go on without it; it was not changed."}
+		Try: "Restore the store from a backup, or continue without it. It was not changed."}
 }
 
 const (
@@ -174,19 +175,19 @@ const (
 
 func keyEntry(n uint64) string { return fmt.Sprintf("%s%016x", prefixEntry, n) }
 
-// What is found out about a turn afterwards lies beside its receipt: see keep.
+// Data found out after the turn is stored beside its receipt: see keep.
 func keyUsed(n uint64) string  { return fmt.Sprintf("%s%016x", prefixUsed, n) }
 func keyTaint(n uint64) string { return fmt.Sprintf("%s%016x", prefixTaint, n) }
 
-// Ids are escaped, so that none reaches into another's keys.
+// Ids are escaped, so that no id can form another id's key.
 func keyTurn(turn string) string  { return prefixTurn + url.PathEscape(turn) }
 func allOf(session string) string { return prefixSession + url.PathEscape(session) + "/" }
 func keyIn(session string, n uint64) string {
 	return fmt.Sprintf("%s%016x", allOf(session), ^n)
 }
 
-// maxID bounds the ids of turns and sessions in bytes: escaped, they take three
-// times as many, and a key on the shelf has 1,024.
+// maxID limits the ids of turns and sessions, in bytes. Escaping may triple their length, and
+// a shelf's key has at most 1,024 bytes.
 const maxID = 256
 
 func checkID(field, id string, must bool) error {
@@ -205,7 +206,7 @@ func checkID(field, id string, must bool) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: fault, Try: "Name the " + field + " by an opaque id, such as a UUID."}
 }
 
-// numberOf finds the receipt of a turn.
+// numberOf returns the number of a turn's receipt.
 func numberOf(r store.ShelfReader, turn string) (n uint64, ok bool) {
 	if checkID("turn", turn, true) != nil {
 		return 0, false
@@ -214,8 +215,8 @@ func numberOf(r store.ShelfReader, turn string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// numbers yields the receipts below a number, newest first: those of a session, or
-// all of them.
+// numbers yields the numbers of the receipts below before, newest first: those of a session,
+// or all if session is empty.
 func numbers(r store.ShelfReader, session string, before uint64) iter.Seq[uint64] {
 	if session == "" {
 		return func(yield func(uint64) bool) {

@@ -1,21 +1,20 @@
-// Package receipt keeps the receipts of turns: what was injected into which turn
-// and why, for whoever asks later.
+// Package receipt keeps the receipts of turns: what was injected into which turn,
+// and why.
 //
-// A [Book] is one owner's, on the owner's shelf. It keeps the newest receipts up
-// to a number and an age, finds them by turn, and lists them, all or those of one
-// session, newest first.
+// A [Book] holds one owner's receipts, on the owner's shelf. It keeps the newest
+// ones, up to a number and an age. It finds a receipt by its turn and lists
+// receipts, all or those of one session, newest first.
 //
 // # What is kept
 //
-// A kept receipt names claims by their ids and says nothing of what they say: no
-// text, heading, key or source of a claim, and no block. So there is nothing to be
-// erased when a claim is forgotten, except where it stood in the ranking, which
-// [Book.Forget] erases too: the id stays and nothing else. Pieces of the repository
-// keep their heading and source, which are the file's, not a claim's. Of messages
-// it has what the signals hold, cleaned, and the number under which the session's
-// journal has the last one. A hash of the block proves a block that is written again
-// from elsewhere; it goes when a claim of the block is forgotten, since it could
-// confirm a guess at what that one said.
+// A stored receipt names claims by their ids and has no content of them: no text,
+// heading, key or source of a claim, and no block. So when a claim is forgotten,
+// only its place in the ranking has to be erased; [Book.Forget] does that, and the
+// id alone stays. Pieces of the repository keep their heading and source, which
+// belong to the file. Of the messages, a receipt holds the signals, cleaned, and
+// the number of the last message in the session's journal. A hash of the block
+// allows a reconstructed block to be checked. It is deleted when a claim of the
+// block is forgotten, because it could confirm a guess at the claim's text.
 //
 // # Layout
 //

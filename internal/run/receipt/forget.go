@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ForgetSession deletes the receipts of a session and returns how many there were.
-// One that can't be read goes too: it was of this session when it was kept.
+// ForgetSession deletes the receipts of a session and returns how many. It also deletes
+// receipts that it can't read, because the key shows that they belong to the session.
 func (b *Book) ForgetSession(ctx context.Context, session string) (int, error) {
 	gone := 0
 	err := b.shelf.Update(ctx, func(tx store.ShelfTx) (err error) {
@@ -25,7 +25,7 @@ func (b *Book) ForgetSession(ctx context.Context, session string) (int, error) {
 
 // RemoveSession is ForgetSession within the caller's own transaction.
 func (b *Book) RemoveSession(tx store.ShelfTx, session string) (gone int, err error) {
-	if session == "" { // no session is not every session
+	if session == "" { // an empty session must not match every receipt
 		return 0, nil
 	}
 	for _, n := range slices.Collect(numbers(tx, session, ^uint64(0))) {
@@ -43,19 +43,18 @@ func (b *Book) RemoveSession(tx store.ShelfTx, session string) (gone int, err er
 	return gone, nil
 }
 
-// Traces recognises what must be forgotten.
+// Traces describes what must be forgotten.
 type Traces struct {
-	// Claims are the ids of claims of which nothing but the id may stay.
+	// Claims are the ids of forgotten claims. Receipts keep the id and nothing else of them.
 	Claims []string
-	// Text reports a text that holds it; nil for none. Of words that do so together
-	// all go.
+	// Text reports whether a text contains forgotten content; nil matches none. If several
+	// words match only together, all of them are removed.
 	Text func(string) bool
 }
 
-// Forget takes out of every receipt what it says of claims beside their ids, and
-// the texts that hold what must be forgotten, and returns how many receipts it
-// changed. It goes on past one that it can't read, with the ErrCorrupt that says
-// so, and may be repeated.
+// Forget removes from every receipt what it says about the claims besides their ids, and the
+// texts that match. It returns how many receipts it changed. It skips receipts that it can't
+// read and returns ErrCorrupt for them. It may be repeated.
 func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
 	changed := 0
 	var bad []error
@@ -74,8 +73,8 @@ func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
 	return changed, errors.Join(bad...)
 }
 
-// Holds counts the receipts that would go with these sessions, or that Forget would
-// change, and changes nothing. It goes on past one that it can't read, as Forget does.
+// Holds counts the receipts that ForgetSession would delete for these sessions or that Forget
+// would change. It changes nothing. It skips receipts that it can't read, as Forget does.
 func (b *Book) Holds(ctx context.Context, t Traces, sessions []string) (int, error) {
 	var n int
 	var bad []error
@@ -115,14 +114,14 @@ func (b *Book) Holds(ctx context.Context, t Traces, sessions []string) (int, err
 	return n, errors.Join(err, errors.Join(bad...))
 }
 
-// forgetMatch is what Forget found in some receipts.
+// forgetMatch holds the receipts that match in one page.
 type forgetMatch struct {
 	touched []uint64
 	bad     []error
-	next    uint64 // where to go on, 0 at the end
+	next    uint64 // where the next page begins, 0 at the end
 }
 
-// matchPage looks through receipts without holding up those who write.
+// matchPage searches a page of receipts in a read transaction, which does not block writers.
 func (b *Book) matchPage(ctx context.Context, before uint64, t *Traces) (f forgetMatch, err error) {
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
 		f = forgetMatch{}
@@ -149,7 +148,7 @@ func (b *Book) matchPage(ctx context.Context, before uint64, t *Traces) (f forge
 	return f, err
 }
 
-// strip rewrites receipts without what must be forgotten.
+// strip rewrites receipts without the forgotten content, and returns how many it changed.
 func (b *Book) strip(ctx context.Context, numbers []uint64, t *Traces) (changed int, err error) {
 	if len(numbers) == 0 {
 		return 0, nil
@@ -161,7 +160,7 @@ func (b *Book) strip(ctx context.Context, numbers []uint64, t *Traces) (changed 
 			if err != nil {
 				return err
 			}
-			if rec == nil || !t.strip(rec) { // it was pruned, or somebody else did it
+			if rec == nil || !t.strip(rec) { // deleted or stripped by another process
 				continue
 			}
 			changed++
@@ -174,7 +173,7 @@ func (b *Book) strip(ctx context.Context, numbers []uint64, t *Traces) (changed 
 	return changed, err
 }
 
-// strip takes out of a receipt what must go, and reports whether there was any.
+// strip removes the forgotten content from a receipt, and reports whether there was any.
 func (t *Traces) strip(rec *Record) bool {
 	found := false
 	for i := range rec.Items {
@@ -208,8 +207,7 @@ func (t *Traces) strip(rec *Record) bool {
 	return found
 }
 
-// stripForgotten takes out of a receipt that is about to be kept what would bring back what was
-// forgotten since its turn began.
+// stripForgotten removes from a new receipt what was forgotten since its turn began.
 func stripForgotten(tx store.ShelfReader, rec *Record) error {
 	gone, err := forgotten.In(tx)
 	if err != nil || gone == nil {
@@ -231,7 +229,7 @@ func stripForgotten(tx store.ShelfReader, rec *Record) error {
 		for i := range rec.Ranking.Candidates {
 			note(rec.Ranking.Candidates[i].ID)
 		}
-		r := *rec.Ranking // it may be shared with the turn
+		r := *rec.Ranking // copied, because the turn may share it
 		r.Candidates = slices.Clone(r.Candidates)
 		rec.Ranking = &r
 	}
@@ -240,8 +238,9 @@ func stripForgotten(tx store.ShelfReader, rec *Record) error {
 	return nil
 }
 
-// GivenOf lists the turns whose models were given one of the claims, oldest first, as far
-// as their receipts are kept. It goes on past a receipt that it can't read.
+// GivenOf lists the turns whose models were given one of the claims, oldest first, as far as
+// their receipts are stored. It skips receipts that it can't read and returns the rest with the
+// error.
 func (b *Book) GivenOf(ctx context.Context, claims []string) (out []forgotten.Given, err error) {
 	var bad []error
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {

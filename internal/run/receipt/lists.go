@@ -29,15 +29,15 @@ import (
 //	list, map 0 for nil, or 1 more than its length and its elements
 //
 // coder writes or reads that form. A function for each type lists its fields, for both
-// directions. To write changes nothing of the receipt, which others may read meanwhile.
+// directions. Writing does not change the receipt, which may be read concurrently.
 type coder struct {
 	reads bool
-	b     []byte // written, or left to be read
+	b     []byte // output when writing, remaining input when reading
 	names []string
 	err   error // the first one
 }
 
-// lists codes the long lists of a receipt.
+// lists reads or writes the long lists of a receipt.
 func (c *coder) lists(rec *Record) {
 	list(c, &rec.Items, (*coder).item)
 	list(c, &rec.Cut, (*coder).cut)
@@ -103,9 +103,9 @@ func (c *coder) features(f *ken.Features) {
 	c.float(&f.SlotUsed)
 }
 
-var errLists = errors.New("its lists make no sense")
+var errLists = errors.New("its lists are malformed")
 
-// fail notes an error. Nothing more is read then.
+// fail records the first error and stops reading.
 func (c *coder) fail(err error) {
 	if c.err == nil {
 		c.err = err
@@ -137,7 +137,7 @@ func (c *coder) uint32(v *uint32) {
 }
 
 func (c *coder) int(v *int) {
-	n := uint64(*v)<<1 ^ uint64(*v>>(bits.UintSize-1)) // -1 is short, too
+	n := uint64(*v)<<1 ^ uint64(*v>>(bits.UintSize-1)) // zigzag encoding, so that -1 is short too
 	if c.uint(&n); c.reads {
 		*v = int(n>>1) ^ -int(n&1)
 	}
@@ -153,7 +153,7 @@ func (c *coder) bool(v *bool) {
 	}
 }
 
-// float refuses what JSON can't say: whoever asks for a receipt gets it as JSON.
+// float rejects values that JSON can't represent, because receipts are served as JSON.
 func (c *coder) float(v *float64) {
 	if math.IsNaN(*v) || math.IsInf(*v, 0) {
 		c.fail(fmt.Errorf("%v is no number", *v))
@@ -174,7 +174,7 @@ func (c *coder) string(v *string) {
 	c.bytes(v, n)
 }
 
-// bytes codes the n bytes of a string.
+// bytes reads or writes a string of n bytes.
 func (c *coder) bytes(v *string, n uint64) {
 	switch {
 	case !c.reads:
@@ -186,7 +186,7 @@ func (c *coder) bytes(v *string, n uint64) {
 	}
 }
 
-// maxNames bounds the names that have a number.
+// maxNames is how many names get a number.
 const maxNames = 64
 
 func (c *coder) name(v *string) {
@@ -208,7 +208,7 @@ func (c *coder) name(v *string) {
 	}
 }
 
-// text codes a value by its name, which stays when its number changes.
+// text codes a value by its name, so that the value's number may change between versions.
 func (c *coder) text(of fmt.Stringer, to encoding.TextUnmarshaler) {
 	s := ""
 	if !c.reads {
@@ -241,8 +241,8 @@ func (c *coder) id(v *string) {
 	}
 }
 
-// parseUUID reads an id as UUID.String writes it, and reports whether it is one. uuid.Parse
-// reads other forms, too, which would come back in that one.
+// parseUUID parses an id in the form that UUID.String writes, and reports whether it has
+// that form. uuid.Parse accepts other forms, which would not be read back unchanged.
 func parseUUID(u *uuid.UUID, s string) bool {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return false
@@ -279,7 +279,8 @@ func (c *coder) time(v *time.Time) {
 	}
 }
 
-// length codes the length of a list or map, -1 for nil. Each element takes a byte at least.
+// length reads or writes the length of a list or map, -1 for nil. When reading, it rejects
+// lengths above the bytes left, since an element takes at least one byte.
 func (c *coder) length(n int) int {
 	v := uint64(n + 1)
 	c.uint(&v)

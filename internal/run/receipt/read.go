@@ -18,23 +18,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Bounds of a listing.
+// Limits of a listing.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 500
 )
 
-// Query says which receipts to list; the zero value lists the newest 50.
+// Query selects the receipts to list; the zero value lists the newest 50.
 type Query struct {
-	Session string // those of one session; empty lists all
-	// Before goes on where an earlier listing of the same session ended: it is what
-	// that one returned as next. Empty starts with the newest.
+	Session string // the receipts of one session; empty lists all
+	// Before continues an earlier listing of the same session: it is the next that the
+	// earlier call returned. Empty starts with the newest.
 	Before string
-	Limit  int // 0 and less is 50, and 500 is the most
+	Limit  int // 0 or less means 50; the maximum is 500
 }
 
-// Get returns the receipt of a turn. Errors: ErrNotFound for a turn that has none,
-// or none any more; ErrCorrupt.
+// Get returns the receipt of a turn. Errors: ErrNotFound if there is none or it was
+// deleted; ErrCorrupt.
 func (b *Book) Get(ctx context.Context, turn string) (Record, error) {
 	var out Record
 	err := b.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -55,11 +55,11 @@ func (b *Book) Get(ctx context.Context, turn string) (Record, error) {
 	return out, err
 }
 
-// List returns receipts in the order in which they were kept, newest first, and
-// what Query.Before has to be for those that follow; "" when there are none. What
-// was kept since does not change what follows. Those that can't be read are left
-// out, and come with an ErrCorrupt that names the first of them; the others and
-// next are good all the same. Errors: ErrInvalid for a Before that is none.
+// List returns receipts, newest first. next is the Query.Before of the following page,
+// or "" at the end. Receipts stored meanwhile do not change the following pages.
+// Receipts that can't be read are left out, and the error is an ErrCorrupt that names
+// the first of them; the other receipts and next are valid. Errors: ErrInvalid for an
+// invalid Before.
 func (b *Book) List(ctx context.Context, q Query) (out []Record, next string, err error) {
 	before := ^uint64(0)
 	if q.Before != "" {
@@ -74,7 +74,7 @@ func (b *Book) List(ctx context.Context, q Query) (out []Record, next string, er
 	var bad error
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
 		out, next, bad = nil, "", nil
-		var last uint64 // that was returned, or can't be read
+		var last uint64 // the last one returned or found unreadable
 		for n := range numbers(r, q.Session, before) {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -107,7 +107,7 @@ func parseCursor(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || strconv.FormatUint(n, 16) != s {
 		return 0, &ken.Error{Code: ken.CodeInvalid, Field: "before", Msg: "not the cursor of a listing of receipts",
-			Try: "Give what the last listing returned, or leave it out to begin with the newest."}
+			Try: "Give the cursor that the last listing returned, or none to begin with the newest."}
 	}
 	return n, nil
 }
@@ -117,20 +117,20 @@ func notFound(turn string) error {
 		Try: "List them: only the newest are kept, and those of forgotten sessions are gone."}
 }
 
-// numberRange is which receipts there may be. Some of them may be gone: those of
-// forgotten sessions.
+// numberRange is the range of receipt numbers in use. Some receipts in it may be
+// missing: those of forgotten sessions.
 type numberRange struct {
-	First uint64    `json:"first"` // the oldest; above Last when there is none
-	Last  uint64    `json:"last"`  // the newest, never given out again
-	At    time.Time `json:"at"`    // of the oldest, or before it
+	First uint64    `json:"first"` // the oldest; above Last when there are none
+	Last  uint64    `json:"last"`  // the newest; never reused
+	At    time.Time `json:"at"`    // when the oldest was stored, or earlier
 }
 
-// maxSpan bounds the numbers that can be in use, so that a note that went bad does
-// not have anybody look for receipts without end.
+// maxSpan limits the range of numbers in use, so that a corrupt range does not cause an
+// endless search.
 const maxSpan = 1 << 24
 
-// readPages reads the numbers, or finds them again when the note of them can't be
-// read: the entries say the same.
+// readPages reads the range of numbers. If the stored range can't be read, it is
+// computed from the entries.
 func readPages(r store.ShelfReader) numberRange {
 	b := r.Get(keyBook)
 	if b == nil {
@@ -160,35 +160,34 @@ func (p *numberRange) write(tx store.ShelfTx) error {
 	return tx.Put(keyBook, b)
 }
 
-// Record is the receipt of one turn as it is kept, with what the turn says of
-// itself. Block is empty, and so are, of every item that is no piece of the
-// repository, Key, Source, Heading and Text: they are read from the claim, which
-// may have changed or be gone.
+// Record is the receipt of one turn as it is stored, with what is known of the turn.
+// Block is empty. Key, Source, Heading and Text are empty for every item that is a
+// claim: they are read from the claim, which may have changed or be gone.
 type Record struct {
 	ken.Receipt
 	Project string `json:"project,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Branch  string `json:"branch,omitempty"`
-	// Key is the name of the gateway's key that asked; "" where there were none.
+	// Key is the name of the gateway's key that sent the request; "" without keys.
 	Key string `json:"key,omitempty"`
 
-	// Context is what the model read, in code points, by where it came from; nil of a
-	// receipt that was kept before that was counted.
+	// Context counts what the model read, in code points, by source; nil for receipts of
+	// versions before this count.
 	Context *telemetry.Breakdown `json:"context_chars_breakdown,omitempty"`
-	// Through is the number of the message, by session.Entry.Seq, that the request ended
-	// with, as the session's journal has it; 0 when the journal had none of it, and of a
-	// receipt that was kept before there was such a number.
+	// Through is the session.Entry.Seq of the last message of the request; 0 if the
+	// journal has none of the request's messages, and for receipts of versions before
+	// this field.
 	Through uint64 `json:"through,omitempty"`
-	// BlockHash proves what the block was: see HashBlock. It is empty where there was no
-	// block, where a claim of the block was forgotten since, because it could confirm a
-	// guess at what that claim said, and of a receipt that was kept before there were
-	// such hashes.
+	// BlockHash identifies the block: see HashBlock. It is empty without a block and for
+	// receipts of versions before this field. It is also removed when a claim of the
+	// block is forgotten, because it could confirm a guess at the claim's text.
 	BlockHash string `json:"block_hash,omitempty"`
 }
 
-// HashBlock is "sha256:" and, in hex, the hash of a turn's block, with the turn's id
-// before it, so that two turns with the same block don't show it; "" for no block.
+// HashBlock returns "sha256:" and the hex hash of the turn's id and block; "" for no
+// block. The turn's id is part of it so that equal blocks of two turns have different
+// hashes.
 func HashBlock(turn, block string) string {
 	if block == "" {
 		return ""
@@ -203,8 +202,8 @@ func HashBlock(turn, block string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// lean returns what of a record may be kept. It shares nothing that is changed
-// with r.
+// lean returns the part of a record that may be stored. It shares with r only what
+// neither changes.
 func (r Record) lean() Record {
 	if r.Block != "" {
 		r.BlockHash = HashBlock(r.Turn, r.Block)
@@ -235,8 +234,8 @@ func (r Record) lean() Record {
 	return r
 }
 
-// leanItem leaves out what a claim says. The heading and the source of a piece of
-// the repository are those of the file.
+// leanItem removes a claim's text. The heading and source of a piece of the repository
+// stay, because they belong to the file.
 func leanItem(it ken.Item) ken.Item {
 	it.Text, it.Entities, it.Aspect = "", nil, ""
 	if it.Kind != ken.KindDocument {
@@ -245,8 +244,8 @@ func leanItem(it ken.Item) ken.Item {
 	return it
 }
 
-// cleaned returns the strings that are still there once they were cleaned. It is
-// never nil, since a receipt's lists are written as such.
+// cleaned returns the cleaned strings without those that are empty then. It never
+// returns nil, because receipts are written with empty lists.
 func cleaned(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, s := range list {

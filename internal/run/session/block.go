@@ -13,15 +13,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Block is a block that the layer injected at one place of a conversation. It is kept so
-// that every process sends the same bytes at that place, after a restart as well.
+// Block is a block that the layer injected at one place of a conversation. It is stored so
+// that every process sends the same bytes at that place, also after a restart.
 type Block struct {
-	// Place names the place: letters and digits, at most 64, such as the hex of a
+	// Place identifies the place: at most 64 letters and digits, such as the hex of a
 	// fingerprint of the messages before it.
 	Place string    `json:"-"`
 	Turn  string    `json:"turn"` // the id of the turn that it was composed for
 	At    time.Time `json:"at"`
-	// Text is the block, byte for byte; "" for a turn that was given none.
+	// Text is the block, byte for byte; "" for a turn without a block.
 	Text  string      `json:"text,omitempty"`
 	Items []BlockItem `json:"items,omitempty"`
 	Event uint64      `json:"event,omitempty"` // the store's last event when it was composed
@@ -34,29 +34,29 @@ type BlockItem struct {
 	ID     string     `json:"id"`
 	Kind   ken.Kind   `json:"kind"`
 	Trust  ken.Trust  `json:"trust,omitzero"`
-	Fallen ken.Status `json:"fallen,omitempty"` // as of ken.Item
-	Hash   uint64     `json:"hash"`             // of the item's text; the caller chooses the function
+	Fallen ken.Status `json:"fallen,omitempty"` // see ken.Item
+	Hash   uint64     `json:"hash"`             // hash of the item's text; the caller chooses the function
 	Stored bool       `json:"stored,omitempty"` // it is a claim of the store, and can be forgotten
-	// Text is the item's text, for those whose text is looked for in answers: external
-	// ones. "" for others; Block.Text has them all.
+	// Text is the item's text if answers are searched for it, which is so for external
+	// items. "" for others; Block.Text has the text of all.
 	Text string `json:"text,omitempty"`
 }
 
-// keptBlock is a Block as it is kept, with what the turn was told by it.
+// keptBlock is the stored form of a Block, with the positions of its injections.
 type keptBlock struct {
 	Block
-	// Told has a span for each item: where Text has the item's words, which are an Injection
-	// then and not kept a second time. Of an item that is none it is empty. nil for a block
-	// whose injections are all kept by themselves, as older programs do.
-	Told []span `json:"told,omitempty"`
+	// Spans has a span in Text for each item: the item's words, which need not be stored a
+	// second time as an Injection. A span is empty for an item without one. Spans is nil if
+	// the injections are stored separately, as older versions do.
+	Spans []span `json:"told,omitempty"`
 }
 
-// span is a part of a text in bytes: where it begins and how long it is.
+// span is a part of a text: its start and its length, in bytes.
 type span [2]int
 
-// injections returns what the turn was told by the block.
+// injections returns the injections that the block contains.
 func (b *keptBlock) injections() (out []Injection) {
-	for i, s := range b.Told {
+	for i, s := range b.Spans {
 		if i < len(b.Items) && s[0] >= 0 && s[1] > 0 && s[1] <= len(b.Text)-s[0] {
 			out = append(out, Injection{ID: b.Items[i].ID, Kind: b.Items[i].Kind, Text: b.Text[s[0] : s[0]+s[1]], At: b.At})
 		}
@@ -64,17 +64,18 @@ func (b *keptBlock) injections() (out []Injection) {
 	return out
 }
 
-// tell notes where the block has the words of injections, and returns those that it lacks.
-func (b *keptBlock) tell(injected []Injection) (rest []Injection) {
-	if !utf8.ValidString(b.Text) { // JSON changes it, and with it where the words stand
+// locate sets Spans to where the block contains the injections, and returns the injections that
+// it does not contain.
+func (b *keptBlock) locate(injected []Injection) (rest []Injection) {
+	if !utf8.ValidString(b.Text) { // JSON changes invalid UTF-8, and with it the positions
 		return injected
 	}
-	b.Told = make([]span, len(b.Items))
-	from := 0 // they stand in the order of the items, mostly
+	b.Spans = make([]span, len(b.Items))
+	from := 0 // mostly, they are in the order of the items
 	for _, in := range injected {
 		i := slices.IndexFunc(b.Items, func(it BlockItem) bool { return it.ID == in.ID && it.Kind == in.Kind })
 		at := -1
-		if i >= 0 && b.Told[i] == (span{}) {
+		if i >= 0 && b.Spans[i] == (span{}) {
 			if at = strings.Index(b.Text[from:], in.Text); at >= 0 {
 				at += from
 			} else {
@@ -85,35 +86,36 @@ func (b *keptBlock) tell(injected []Injection) (rest []Injection) {
 			rest = append(rest, in)
 			continue
 		}
-		b.Told[i] = span{at, len(in.Text)}
+		b.Spans[i] = span{at, len(in.Text)}
 		from = at + len(in.Text)
 	}
 	return rest
 }
 
-// RetryWindow is the time for which a block stands against another one at the same place.
-// A request that begins its turn again within it is a retry, and gets the same block.
-// Later, the same words are a new question, and knowledge may have changed.
+// RetryWindow is how long a block is reused at its place. A request that repeats its turn
+// within this time is a retry, and gets the same block. Later, the same words are a new
+// question, and knowledge may have changed.
 const RetryWindow = 5 * time.Minute
 
-// Stands reports whether a request that begins its turn anew at a time is still to get the
-// block. An empty one is never worth keeping.
+// Stands reports whether a request that begins its turn again at this time gets the block.
+// It is false for an empty block.
 //
-// The clocks of two processes may differ: a block from far ahead does not stand either.
+// The clocks of two processes may differ, so it is also false for a block from far in the
+// future.
 func (b *Block) Stands(at time.Time) bool {
 	return b.Text != "" && at.Sub(b.At).Abs() < RetryWindow
 }
 
-// maxBlocks bounds the blocks that are kept of one part of a session: far more turns than
-// a model's context holds. Later blocks live in their process's memory alone.
+// maxBlocks is the largest number of blocks stored for one part of a session: far more turns
+// than a model's context holds. Later blocks stay in the memory of their process.
 const maxBlocks = 4096
 
-// scannedPlaces is the number of places from which on all blocks of a session are read
-// at once, instead of one by one.
+// scannedPlaces is the number of places from which Blocks scans all blocks of the session
+// instead of reading them one by one.
 const scannedPlaces = 8
 
-// Blocks returns the blocks that are kept of a session at some places, in no particular
-// order. Places without one are left out. Errors: those of the shelf, and ErrCorrupt.
+// Blocks returns the blocks of a session that are stored for these places, in no particular
+// order. Places without a block are left out. Errors: those of the shelf, and ErrCorrupt.
 func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out []Block, err error) {
 	if checkID(id) != nil { // such a session has no journal
 		return nil, nil
@@ -155,9 +157,10 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 	return out, err
 }
 
-// keepBlock keeps the block of a note, unless there is one at its place that still stands:
-// that one is the note's standing block then. A block that tells what was forgotten, or whose items
-// had to be cleaned, is not kept. rest is what of the note's injections is to be kept beside it.
+// keepBlock stores the block of a note. If another turn's block is stored at its place and
+// still stands, it becomes n.standing instead. A block is not stored if it contains
+// forgotten knowledge or if its items had to be cleaned. rest are the injections of the note
+// that must be stored separately.
 func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, gone *forgotten.Set) (kept bool, rest []Injection, err error) {
 	b := n.Block
 	n.standing = nil
@@ -187,15 +190,16 @@ func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, go
 	}
 	if before == nil {
 		rec.Blocks++
-	} else if err := keepInjections(tx, rec.ID, before.injections(), gone); err != nil { // they were told all the same
+	} else if err := keepInjections(tx, rec.ID, before.injections(), gone); err != nil { // the model has seen them
 		return false, nil, err
 	}
 	k := keptBlock{Block: *b}
-	rest = k.tell(n.injected)
+	rest = k.locate(n.injected)
 	return true, rest, put(tx, key, &k)
 }
 
-// keepInjections keeps what no block of the session has, each id and text once.
+// keepInjections stores the injections that no block of the session contains, each id and
+// text once.
 func keepInjections(tx store.ShelfTx, id string, injected []Injection, gone *forgotten.Set) error {
 	for i := range injected {
 		in := &injected[i]
@@ -226,38 +230,38 @@ func (t *Traces) matchesBlock(b *keptBlock) bool {
 	return b.Text != "" && t.Text(b.Text) || slices.ContainsFunc(b.injections(), t.matchesInjection)
 }
 
-// Opening tells apart the conversations that begin with the same words, where nothing but
-// the words names their session. Each has a number: 0 for the first, whose session has the
-// plain name. A conversation that goes on is known by what the model answered first. It is
-// not safe for concurrent use.
+// Opening tells conversations apart that begin with the same words, when only those words
+// identify the session. Each conversation has a number: 0 for the first, whose session has
+// the plain id. Later requests of a conversation are recognised by the model's first answer.
+// It is not safe for concurrent use.
 type Opening struct {
 	At      time.Time         `json:"at"`      // the last change
-	Last    int               `json:"last"`    // the highest number that was given
-	Replies map[string]*Reply `json:"replies"` // by the fingerprints of the first answer
-	// Answered says that the conversation with the number Last was answered: one that begins
-	// now is another one.
+	Last    int               `json:"last"`    // the highest number in use
+	Replies map[string]*Reply `json:"replies"` // keyed by the fingerprints of the first answer
+	// Answered says that conversation number Last was answered, so that the next one to
+	// begin is a new one.
 	Answered bool `json:"answered"`
 }
 
-// First has two fingerprints of the model's first answer in a conversation.
+// First holds two fingerprints of the model's first answer in a conversation.
 type First struct {
-	Exact string // of all of it; "" for an answer that can't be read
+	Exact string // of the whole answer; "" for an answer that can't be read
 	Loose string // without what some clients change, such as the ids of calls
 }
 
-// Reply is a conversation that was answered.
+// Reply records a conversation that was answered.
 type Reply struct {
 	N int `json:"n"` // its number
-	// On says that it went on with that answer. Otherwise its client may yet send the answer
-	// back in other words.
+	// On says that a request continued the conversation with this answer. Until then, its
+	// client may still send the answer back in changed words.
 	On bool `json:"on,omitempty"`
 }
 
-// maxReplies bounds the fingerprints by which conversations that begin alike are told apart.
+// maxReplies is the largest number of fingerprints kept for one Opening.
 const maxReplies = 512
 
-// Begin returns the number of a conversation that begins. One that begins again before it
-// was answered keeps its number.
+// Begin returns the number of a conversation that begins. A conversation that begins again
+// before it was answered keeps its number.
 func (o *Opening) Begin() int {
 	if o.Answered {
 		o.Last++
@@ -266,9 +270,9 @@ func (o *Opening) Begin() int {
 	return o.Last
 }
 
-// Answer notes what the model answered first, "" for what can't be read, in the
-// conversation that began as number n. It returns the conversation's number from now on:
-// another one, when a different answer was given under that number before.
+// Answer records the first answer of conversation number n; "" is an answer that can't be
+// read. It returns the conversation's number from now on. That is a new number if n was
+// answered differently before.
 func (o *Opening) Answer(n int, first First) int {
 	o.Last, o.Answered = max(o.Last, n), true
 	if first.Exact == "" {
@@ -280,9 +284,9 @@ func (o *Opening) Answer(n int, first First) int {
 	return o.add(first, n)
 }
 
-// Continue returns the number of a conversation that goes on after the answer. Some
-// clients shorten an answer, or leave its reasoning out: one that is not known is that of
-// the conversation that was answered last and did not go on yet.
+// Continue returns the number of a conversation that continues after this first answer. Some
+// clients shorten an answer, or leave its reasoning out. So an unknown answer is attributed
+// to the conversation that was answered last and has not continued yet.
 func (o *Opening) Continue(first First) int {
 	n := -1
 	if r := o.Replies[first.Exact]; r != nil {
@@ -303,7 +307,7 @@ func (o *Opening) Continue(first First) int {
 	return n
 }
 
-// GoOn notes that the conversation with the number n went on after the answer.
+// GoOn records that conversation number n continued after the answer.
 func (o *Opening) GoOn(n int, first First) {
 	o.Last, o.Answered = max(o.Last, n), true
 	if o.Replies[first.Exact] == nil {
@@ -314,14 +318,14 @@ func (o *Opening) GoOn(n int, first First) {
 	}
 }
 
-// Knows reports whether a conversation with that first answer is known to go on.
+// Knows reports whether a conversation with this first answer has continued.
 func (o *Opening) Knows(first First) bool {
 	r := o.Replies[first.Exact]
 	return r != nil && r.On
 }
 
-// Merge takes up what another process knows: replies that are not known here, and higher
-// numbers. What it knows of a reply counts more.
+// Merge adds what another process stored: replies that are unknown here, and higher numbers.
+// Where both know a reply, the stored number wins.
 func (o *Opening) Merge(kept *Opening) {
 	if kept.Last > o.Last || kept.Last == o.Last && kept.Answered {
 		o.Last, o.Answered = kept.Last, kept.Answered
@@ -336,8 +340,8 @@ func (o *Opening) Merge(kept *Opening) {
 	}
 }
 
-// add keeps a conversation by its first answer, under a number of its own: n, or a new
-// one when another conversation has that. It returns the number.
+// add records a conversation by its first answer. Its number is n, or a new one if another
+// conversation has n. It returns the number.
 func (o *Opening) add(first First, n int) int {
 	for _, other := range o.Replies {
 		if other.N == n {
@@ -355,13 +359,13 @@ func (o *Opening) keep(first First, n int) {
 		o.Replies = map[string]*Reply{}
 	}
 	o.Replies[first.Exact] = &Reply{N: n}
-	if first.Loose != "" && o.Replies[first.Loose] == nil { // the first one has it
+	if first.Loose != "" && o.Replies[first.Loose] == nil { // the first conversation keeps a shared loose fingerprint
 		o.Replies[first.Loose] = &Reply{N: n}
 	}
 }
 
-// Opening returns what is kept of the conversations that begin alike, by the session of
-// the first of them. It is empty when there is nothing. Errors: those of the shelf.
+// Opening returns the stored Opening of the conversations that begin alike, by the session
+// id of the first of them. It is empty if nothing is stored. Errors: those of the shelf.
 func (j *Journal) Opening(ctx context.Context, id string) (o Opening, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
 		o = openingOf(r, id)
@@ -370,8 +374,8 @@ func (j *Journal) Opening(ctx context.Context, id string) (o Opening, err error)
 	return o, err
 }
 
-// openingOf reads an opening. One that can't be read is begun anew: nothing but the
-// telling apart depends on it.
+// openingOf reads an Opening. If it can't be read, it returns an empty one: only the
+// distinction of equal beginnings is lost.
 func openingOf(r store.ShelfReader, id string) (o Opening) {
 	if b := r.Get(keyOpening(id)); b == nil || json.Unmarshal(b, &o) != nil {
 		return Opening{}
@@ -390,7 +394,7 @@ func (j *Journal) ChangeOpening(tx store.ShelfTx, id string, change func(*Openin
 	return put(tx, keyOpening(id), &o)
 }
 
-// response is the session that a response belongs to.
+// response stores the session that a response belongs to.
 type response struct {
 	Session string    `json:"session"`
 	At      time.Time `json:"at"`
@@ -398,8 +402,8 @@ type response struct {
 
 func keyOfResponse(id string) string { return prefixResponse + hexOf(id)[len("sha256:"):] }
 
-// KeepResponse remembers, within the caller's transaction, which session a response belongs
-// to, so that a request that names nothing but the response goes on in it.
+// KeepResponse stores, within the caller's transaction, which session a response belongs to,
+// so that a request that names only the response continues that session.
 func (j *Journal) KeepResponse(tx store.ShelfTx, id, session string) error {
 	if err := checkID(session); err != nil {
 		return err
@@ -407,8 +411,8 @@ func (j *Journal) KeepResponse(tx store.ShelfTx, id, session string) error {
 	return put(tx, keyOfResponse(id), response{session, j.now()})
 }
 
-// SessionOfResponse returns the session that a response belongs to, "" when that is not
-// known. Errors: those of the shelf.
+// SessionOfResponse returns the session that a response belongs to, or "" if it is unknown.
+// Errors: those of the shelf.
 func (j *Journal) SessionOfResponse(ctx context.Context, id string) (session string, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
 		session = ""

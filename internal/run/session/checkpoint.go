@@ -21,20 +21,20 @@ import (
 	"github.com/kenlayer/ken/internal/store/clean"
 )
 
-// Bounds of a checkpoint. It is read again with every recovered turn, so it is
-// small; what is oldest goes first.
+// Limits of a checkpoint. It is small because it is read with every recovered turn.
+// The oldest entries are removed first.
 const (
-	maxListed = 10 // of entities, of files and of constraints
+	maxListed = 10 // of each list: entities, files, constraints and others
 	maxOpen   = 5
 	maxPoint  = 300 // characters of one string
 )
 
-// Digest returns where a session stands after entries, of which those that prev
-// covers are passed over. prev is nil at the start, step is what the turn itself
-// adds. It is a pure function, and rules make it, no model:
+// Digest returns the checkpoint of a session after entries. Entries that prev
+// covers are skipped. prev is nil at the start; step is what the turn itself adds.
+// It is a pure function and calls no model. Its rules:
 //
 //   - The goal is the user's first request that says something, in the user's
-//     words, until one turns to something else: see turnsAway.
+//     words, until one turns to something else: see isNewGoal.
 //   - Files are those of tool calls that name one in their arguments, and those
 //     that entries were annotated with.
 //   - A question of the user is open until the assistant says something without
@@ -98,7 +98,7 @@ func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 	}
 	c.Open = nil
 	last := said[len(said)-1]
-	for i := len(said) - 1; i >= 0; i-- { // "Anything else?" says nothing of what was done
+	for i := len(said) - 1; i >= 0; i-- { // skip a closing question such as "Anything else?"
 		if !question(said[i]) {
 			last = said[i]
 			break
@@ -107,7 +107,8 @@ func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 	c.LastStep = checkpointLine(last)
 }
 
-// prependNew puts what is new before what was there, each once, at most maxListed.
+// prependNew returns first, then rest, without duplicates, at most maxListed
+// strings.
 func prependNew(first, rest []string) []string {
 	var out []string
 	for _, list := range [][]string{first, rest} {
@@ -122,10 +123,11 @@ func prependNew(first, rest []string) []string {
 	return out
 }
 
-// checkpointLine is a string as a checkpoint has it: one line of at most 300 characters.
+// checkpointLine returns a string as a checkpoint stores it: one line of at most
+// maxPoint characters.
 func checkpointLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxPoint) }
 
-// clip cuts a line to n characters, at a word's end if one is near.
+// clip cuts a line to n characters, at the end of a word if one is near.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -144,21 +146,21 @@ func clip(s string, n int) string {
 	return strings.TrimRight(string(r[:end]), " ,;:") + "…"
 }
 
-// A request has at least so many terms: "fix it" says nothing by itself. One that
-// turns away from a task says more of what it turns to, and one that says this much
-// stands by itself.
+// Term counts for isNewGoal. A first goal has at least firstTerms terms: "fix it"
+// alone says too little. A text that replaces a goal has at least turnTerms. A text
+// of longTerms or more is complete even if it refers back.
 const (
 	firstTerms = 2
 	turnTerms  = 3
 	longTerms  = 20
 )
 
-// isNewGoal reports whether the user's text is the goal from now on. It is when it
-// asks for something and there is no goal yet, when it says that it is about
-// something else, and when it shares no term with the task so far (the goal, the
-// open questions, files, entities and the last step) without pointing back at it.
-// So "also add a test for that" stays with the task, and "write the release notes
-// for June" leaves it.
+// isNewGoal reports whether the user's text replaces the goal. It does if it asks
+// for something and there is no goal yet, if it announces another task, or if it
+// shares no term with the task so far (the goal, the open questions, files,
+// entities and the last step) and does not refer back to it. So "also add a test
+// for that" stays with the task, and "write the release notes for June" starts a
+// new one.
 func (c *Checkpoint) isNewGoal(text string) bool {
 	terms := analysis.Terms(text)
 	if len(terms) < firstTerms {
@@ -188,34 +190,36 @@ func smallTalk(text string) bool {
 	return !intent.Analyze([]ken.Message{{Role: "user", Text: text}}).Asks
 }
 
-// elsewhere are ways to say that what follows is another task.
-var elsewhere = []string{"new task", "next task", "another task", "different task", "different topic", "another topic", "new topic",
+// newTaskPhrases lists phrases that announce another task.
+var newTaskPhrases = []string{"new task", "next task", "another task", "different task", "different topic", "another topic", "new topic",
 	"something else", "something different", "something completely different", "switch to", "moving on", "move on to", "on another note", "unrelated"}
 
 func announcesOtherTask(text string) bool {
 	head := strings.ToLower(text[:min(len(text), 120)])
-	return slices.ContainsFunc(elsewhere, func(s string) bool { return strings.Contains(head, s) })
+	return slices.ContainsFunc(newTaskPhrases, func(s string) bool { return strings.Contains(head, s) })
 }
 
-// back are words that need what was said before. English only: elsewhere, terms
-// alone decide. "This" is left out: what is pasted below is this as well.
-var back = []string{"it", "its", "it's", "those", "them", "they", "also", "too", "again", "instead", "same", "still", "both", "above",
+// backReferences lists words that refer to what was said before. They are English only; in
+// other languages shared terms alone decide. "This" is left out, because it may
+// refer to text pasted below.
+var backReferences = []string{"it", "its", "it's", "those", "them", "they", "also", "too", "again", "instead", "same", "still", "both", "above",
 	"previous", "earlier", "then"}
 
-// pointsBack looks at the first words: further on, such a word mostly points at
-// something in the same message. "That" does so from the third word on.
+// pointsBack reports whether one of the first words refers to an earlier message.
+// Later words mostly refer to something in the same message. "That" counts among
+// the first three words and as the last word.
 func pointsBack(text string) bool {
 	const first, firstThat = 12, 3
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
 	for i, w := range words[:min(len(words), first)] {
-		if slices.Contains(back, w) || w == "that" && (i < firstThat || i == len(words)-1) {
+		if slices.Contains(backReferences, w) || w == "that" && (i < firstThat || i == len(words)-1) {
 			return true
 		}
 	}
 	return false
 }
 
-// prose is a text without what is between code fences.
+// prose returns a text without its fenced code blocks.
 func prose(s string) string {
 	if !strings.Contains(s, "```") {
 		return s
@@ -230,9 +234,9 @@ func prose(s string) string {
 	return b.String()
 }
 
-// isQuestion reports a question that says what it asks: "ok?" does not.
+// isQuestion reports whether a sentence is a question with content. "ok?" is not.
 func isQuestion(sentence string) bool {
-	const leastBytes = 8 // of a single word
+	const leastBytes = 8 // of a question of one word
 	return question(sentence) && len(analysis.Terms(sentence)) > 0 && (strings.Contains(sentence, " ") || len(sentence) > leastBytes)
 }
 
@@ -240,9 +244,9 @@ func question(sentence string) bool {
 	return strings.HasSuffix(sentence, "?") || strings.HasSuffix(sentence, "？")
 }
 
-// sentences splits prose at line breaks, at marks that end a sentence in scripts
-// without spaces, and at others when a space follows. A list's or a heading's marks
-// go.
+// sentences splits prose at line breaks, at the full stops of scripts without
+// spaces, and at other sentence marks when a space follows. It removes the marks of
+// lists and headings.
 func sentences(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -266,13 +270,13 @@ func sentences(text string) []string {
 	return out
 }
 
-// hookRunner calls the functions that a program registered for a session's actions, one call at a time, and
-// waits for none longer than it may.
+// hookRunner calls the functions that a program registered for a session's actions,
+// one call at a time, and waits at most wait for each.
 type hookRunner struct {
 	wait      time.Duration
 	log       *slog.Logger
 	turn      chan struct{} // holds a token while no call runs
-	abandoned atomic.Bool   // nobody waits any more for the call that runs
+	abandoned atomic.Bool   // the running call has timed out
 }
 
 func newHookRunner(wait time.Duration, log *slog.Logger) *hookRunner {
@@ -281,9 +285,9 @@ func newHookRunner(wait time.Duration, log *slog.Logger) *hookRunner {
 	return t
 }
 
-// call runs fn within the time there is, and otherwise leaves it to itself. While
-// one that was left so still runs, the next ones are not tried: an action waits for
-// a hanging logger once.
+// call runs fn and waits at most t.wait for it. A call that takes longer is
+// abandoned: it runs on, and until it returns, later calls are skipped with a
+// warning. So only one action waits for a hanging logger.
 func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, t.wait)
 	if !t.take(ctx) {
@@ -310,7 +314,7 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 		t.warn(what, a, err)
 	case <-ctx.Done():
 		select {
-		case err := <-done: // both at once
+		case err := <-done: // fn returned as the time ran out
 			t.warn(what, a, err)
 		default:
 			t.abandoned.Store(true)
@@ -319,7 +323,8 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 	}
 }
 
-// take waits for the call that runs, unless nobody waits for that one any more.
+// take waits for its turn, and returns false when ctx ends first. It does not wait
+// for an abandoned call.
 func (t *hookRunner) take(ctx context.Context) bool {
 	if t.abandoned.Load() {
 		select {
@@ -337,7 +342,7 @@ func (t *hookRunner) take(ctx context.Context) bool {
 	}
 }
 
-// warn tells of an entry that may not be in the trail, with all that it says.
+// warn logs an action with all its fields, because the audit trail may lack it.
 func (t *hookRunner) warn(what string, a Action, err error) {
 	if err == nil {
 		return
@@ -347,25 +352,25 @@ func (t *hookRunner) warn(what string, a Action, err error) {
 		"actor_type", a.ActorType, "actor_id", a.ActorID, "branch_id", a.BranchID, "session_id", a.SessionID, "timestamp", a.Timestamp)
 }
 
-// log tells the logger of an action that is about to be done.
+// log passes an action to the audit logger before it is done.
 func (s *Session) log(ctx context.Context, a Action) {
 	if s.o.Logger != nil {
 		s.trail.call(ctx, "log a knowledge action", a, func(ctx context.Context) error { return s.o.Logger(ctx, a) })
 	}
 }
 
-// reject tells of a claim that was refused for want of evidence.
+// reject reports a claim that was refused for lack of evidence.
 func (s *Session) reject(ctx context.Context, a Action, text string, err error) {
 	if s.o.Rejected != nil {
-		s.trail.call(ctx, "tell of a refused claim", a, func(ctx context.Context) error {
+		s.trail.call(ctx, "report a refused claim", a, func(ctx context.Context) error {
 			s.o.Rejected(ctx, a, text, err)
 			return nil
 		})
 	}
 }
 
-// Events of actions. The last three have no method here: whoever does that through the
-// store logs it by this name.
+// Events of actions. No method of this package does the last three; a caller that
+// does them through the store logs them by these names.
 const (
 	EventLearn     = "knowledge.learn"
 	EventVerify    = "knowledge.verify"
@@ -375,27 +380,27 @@ const (
 	EventForget    = "knowledge.forget"
 )
 
-// Action is a log entry of the audit trail: that somebody set out to change what
-// is known. It is made before the store is asked, so an action that the store
-// refuses is in the trail too. Its JSON form is a contract.
+// Action is an entry of the audit trail: an attempt to change what is known. It is
+// logged before the store is called, so an action that the store refuses is in the
+// trail too. Its JSON form is a contract.
 type Action struct {
 	Event         string   `json:"event"`
 	ClaimID       string   `json:"claim_id"`
-	ClaimStatus   string   `json:"claim_status"`   // that it gets
+	ClaimStatus   string   `json:"claim_status"`   // the status that the claim gets
 	EvidenceCount int      `json:"evidence_count"` // of this action alone
 	EvidenceKinds []string `json:"evidence_kinds"` // each once, in order
-	ScopeType     string   `json:"scope_type"`     // null when unscoped, and of a claim that is not new
+	ScopeType     string   `json:"scope_type"`     // null when unscoped, and for a claim that exists already
 	ScopeID       string   `json:"scope_id"`       // like ScopeType
 	ActorType     string   `json:"actor_type"`     //
-	ActorID       string   `json:"actor_id"`       // null when nobody said
+	ActorID       string   `json:"actor_id"`       // null when unknown
 	BranchID      string   `json:"branch_id"`      //
 	SessionID     string   `json:"session_id"`     // null outside of a session
 	Timestamp     float64  `json:"timestamp"`      // seconds since 1970, to the microsecond
 }
 
-// MarshalJSON writes null for what is not known.
+// MarshalJSON implements json.Marshaler. It writes null for unknown fields.
 func (a Action) MarshalJSON() ([]byte, error) {
-	type plain Action // without this method
+	type plain Action // without this method, so that Marshal does not recurse
 	if a.EvidenceKinds == nil {
 		a.EvidenceKinds = []string{}
 	}
@@ -415,7 +420,7 @@ func known(s string) *string {
 	return &s
 }
 
-// action is a log entry of this handle.
+// action returns an audit entry with the fields of this handle.
 func (s *Session) action(event, claim string, to ken.Status, evidence []ken.Evidence) Action {
 	a := Action{Event: event, ClaimID: claim, ClaimStatus: string(to), EvidenceCount: len(evidence), EvidenceKinds: []string{},
 		ActorType: s.o.Actor.Type, ActorID: s.o.Actor.ID, BranchID: s.o.About.Branch, SessionID: s.o.About.ID, Timestamp: seconds(s.now())}
@@ -427,13 +432,14 @@ func (s *Session) action(event, claim string, to ken.Status, evidence []ken.Evid
 	return a
 }
 
-// seconds keeps what a float can: microseconds.
+// seconds converts a time to seconds since 1970, to the microsecond, which a
+// float64 can represent.
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// cleanArguments cleans the arguments of a tool call. JSON stays JSON: every
-// string in it is cleaned by itself, as it reads once unescaped, and then the
-// whole, since a secret may be known by the name before it. What needs no cleaning
-// stays as the model wrote it. Text that is not JSON is cleaned as text.
+// cleanArguments cleans the arguments of a tool call. JSON stays JSON: it cleans
+// every unescaped string, then the whole, because the field name may be what marks
+// a value as a secret. Arguments that need no cleaning keep their exact bytes. Text
+// that is not JSON is cleaned as text.
 func cleanArguments(raw string) string {
 	v, ok := decode(raw)
 	if !ok {
@@ -448,8 +454,8 @@ func cleanArguments(raw string) string {
 	return strings.TrimSpace(out)
 }
 
-// unclean reports whether anything in a JSON value must go. It looks at what is
-// written, since of a field that is there twice, a decoded value has one.
+// unclean reports whether a JSON value contains anything to remove. It scans the
+// raw text, because decoding keeps only the last value of a duplicate field.
 func unclean(raw string) bool {
 	if guardrail.Sanitize(raw) != raw {
 		return true
@@ -470,8 +476,8 @@ func unclean(raw string) bool {
 	}
 }
 
-// cutArguments bounds cleaned arguments. JSON stays JSON: its longest strings lose
-// their middles first.
+// cutArguments limits cleaned arguments to limit bytes. JSON stays JSON: its
+// longest strings lose their middles first.
 func cutArguments(args string, limit int) string {
 	if len(args) <= limit {
 		return args
@@ -487,8 +493,8 @@ func cutArguments(args string, limit int) string {
 	return args
 }
 
-// canonical is the same for arguments that differ in spelling alone: clients write
-// them anew when they send them back.
+// canonical returns arguments in a normal form, because clients re-encode the
+// arguments that they send back.
 func canonical(args string) string {
 	if v, ok := decode(args); ok {
 		return encode(v)
@@ -511,13 +517,13 @@ func encode(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil { // never: it was decoded, and strings stay strings
+	if e.Encode(v) != nil { // can't fail: the value was decoded from JSON
 		return "null"
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// eachString replaces every string of a JSON value, names of fields included.
+// eachString replaces every string of a JSON value, including field names.
 func eachString(v *any, fn func(string) string) {
 	switch x := (*v).(type) {
 	case string:

@@ -267,13 +267,13 @@ func TestALoggerNeverBlocksAWrite(t *testing.T) {
 // While a logger hangs, actions wait for it once. When it is back, it is told again.
 func TestAHangingLoggerIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		back := make(chan struct{})
+		backReferences := make(chan struct{})
 		var told atomic.Int32
 		var out bytes.Buffer
 		s := session.New(session.HandleOptions{Store: memory.New(memory.Options{}), Log: slog.New(slog.NewTextHandler(&out, nil)),
 			Logger: func(context.Context, session.Action) error {
 				if told.Add(1) == 1 {
-					<-back
+					<-backReferences
 				}
 				return nil
 			}})
@@ -289,7 +289,7 @@ func TestAHangingLoggerIsWaitedForOnce(t *testing.T) {
 		if n := strings.Count(out.String(), "claim_id="); n != 20 {
 			t.Errorf("%d of 20 entries went to the log", n)
 		}
-		close(back)
+		close(backReferences)
 		synctest.Wait()
 		if err := s.Dispute(t.Context(), "x", "y"); !errors.Is(err, ken.ErrNotFound) {
 			t.Errorf("dispute: %v", err)

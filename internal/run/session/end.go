@@ -16,16 +16,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// nothingSaid is the outcome of a session without anything to harvest.
+// nothingSaid is the note of a session without anything to harvest.
 const nothingSaid = "neither a user nor an assistant said anything"
 
-// End retires a session: with the job that harvests it, in one transaction, so
-// that there is never the one without the other. It returns false for a session
-// that was not open, so that of several that end it one does. A session in which
-// nothing was said is harvested at once, without a job. Of one that is not open,
-// the reason Deleted is still taken down: its messages go with the next sweep.
+// End ends an open session and adds the job that harvests it, in one transaction.
+// It returns false if the session was not open, so that only one of several callers
+// ends it. A session in which nothing was said counts as harvested at once, without
+// a job. For a session that is not open, the reason Deleted is still recorded: the
+// next sweep deletes its messages.
 //
-// Errors: ErrNotFound; ErrInvalid for a reason that is none.
+// Errors: ErrNotFound; ErrInvalid for an unknown reason.
 func (j *Journal) End(ctx context.Context, id string, why Reason) (bool, error) {
 	if err := why.check(); err != nil {
 		return false, err
@@ -77,7 +77,8 @@ func addJob(tx store.ShelfTx, rec *record, now time.Time) error {
 	job := jobs.New{Kind: JobHarvest, Key: fmt.Sprintf("%s/%d/%d", rec.ID, rec.Part, rec.Last), Payload: payload}
 	_, added, err := jobs.Add(tx, now, job)
 	if err == nil && !added {
-		// A session of this id was forgotten and began anew: that job was another's.
+		// A session of this id was forgotten and began again; the existing job
+		// belongs to the earlier one.
 		job.Key += "/" + strconv.FormatInt(rec.Started.UnixNano(), 10)
 		_, _, err = jobs.Add(tx, now, job)
 	}
@@ -87,16 +88,16 @@ func addJob(tx store.ShelfTx, rec *record, now time.Time) error {
 	return nil
 }
 
-// lateness is how many times the idle limit a session of another living process
-// may have been silent before anybody ends it: that process has had its time, and
-// may hang.
+// lateness is the multiple of the idle time after which a session of another living
+// process is ended anyway: that process should have ended it, and may hang.
 const lateness = 2
 
-// EndIdle ends every open session in which nothing was said for that long, and at
-// once those of processes that are gone. One that a living process had is left to
-// it, unless nothing was said for twice that long. It returns the ids of what it
-// ended, and goes on past a session that can't be ended. A session whose last
-// message is ahead of the clock, which was set back then, is idle from now on.
+// EndIdle ends every open session in which nothing was said for the idle time, and
+// at once those whose processes are gone. A session of another living process is
+// left to it for twice the idle time. It returns the ids of the sessions that it
+// ended. If a session can't be ended, it continues with the others and returns the
+// first error. If the clock was set back and a session's last message is in the
+// future, the idle time starts now.
 func (j *Journal) EndIdle(ctx context.Context, idle time.Duration) ([]string, error) {
 	now, lives := j.now(), j.lives()
 	why := func(rec *record) Reason {
@@ -122,9 +123,10 @@ func (j *Journal) EndIdle(ctx context.Context, idle time.Duration) ([]string, er
 	})
 }
 
-// EndAll ends every open session of this process, and returns their ids. One that
-// another living process had too is left to that one. It goes on past one that
-// can't be ended. Errors: ErrInvalid for a reason that is none.
+// EndAll ends every open session of this process, and returns their ids. A session
+// that another living process has too is left to that one. If a session can't be
+// ended, it continues with the others and returns the first error. Errors:
+// ErrInvalid for an unknown reason.
 func (j *Journal) EndAll(ctx context.Context, why Reason) ([]string, error) {
 	if err := why.check(); err != nil {
 		return nil, err
@@ -145,7 +147,7 @@ func (j *Journal) EndAll(ctx context.Context, why Reason) ([]string, error) {
 	})
 }
 
-// lives is Options.Alive, asked once for each process.
+// lives returns Options.Alive with a cache, so that each process is checked once.
 func (j *Journal) lives() func(string) bool {
 	known := map[string]bool{}
 	return func(process string) bool {
@@ -159,7 +161,7 @@ func (j *Journal) lives() func(string) bool {
 }
 
 // writers reports whether this process wrote to a session since it was opened, and
-// which other living ones did, the last first.
+// which other living processes did, the latest first.
 func (j *Journal) writers(rec *record, lives func(string) bool) (mine bool, others []string) {
 	for _, p := range append([]string{rec.Process}, rec.With...) {
 		switch {
@@ -172,9 +174,9 @@ func (j *Journal) writers(rec *record, lives func(string) bool) (mine bool, othe
 	return mine, others
 }
 
-// endAll ends the open sessions for which why gives a reason. Only those that look
-// says are worth a transaction are given one; what mend changes of one that goes on
-// is kept.
+// endAll ends the open sessions for which why returns a reason. look selects the
+// sessions to look at in a transaction. mend may change a session that stays open,
+// and reports whether it did.
 func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, mend func(*record) bool) ([]string, error) {
 	recs, first := j.records(ctx, func(rec *record) bool { return rec.State == Open && look(rec) })
 	var ids []string
@@ -182,7 +184,7 @@ func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, me
 		id, ended := recs[i].ID, false
 		err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
 			ended = false
-			rec, err := getRecord(tx, id) // as it is now: a message may have come
+			rec, err := getRecord(tx, id) // read again: a message may have come
 			if err != nil || rec == nil || rec.State != Open {
 				return err
 			}
@@ -205,15 +207,16 @@ func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, me
 	return ids, first
 }
 
-// Sweep deletes the messages, injections, blocks and checkpoints of sessions that were
-// harvested and have been so for the grace period, of deleted ones at once. What
-// was harvested stays, as does the session's Info. A deleted session whose harvest
-// failed goes too, the grace period after it ended. It returns how many sessions
-// it swept, and goes on past one that it can't.
+// Sweep deletes the messages, injections, blocks and checkpoints of sessions that
+// were harvested at least the grace period ago, and of deleted sessions at once.
+// The claims and the session's Info stay. A deleted session whose harvest failed is
+// swept the grace period after it ended. It returns how many sessions it swept. If
+// a session can't be swept, it continues with the others and returns the first
+// error.
 //
-// A grace of 0 sweeps everything that was harvested. A session that was harvested
-// ahead of the clock, which was set back then, has its grace period from now on. What
-// tells conversations apart goes when it was not used for that long, and a day at least.
+// A grace of 0 sweeps everything that was harvested. If the clock was set back and
+// a harvest is in the future, its grace period starts now. Openings and responses
+// are deleted when they were unused for the grace period, and at least a day.
 func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	now := j.now()
 	recs, first := j.records(ctx, func(rec *record) bool { return sweepable(rec, now, grace) || ahead(rec, now) })
@@ -222,7 +225,7 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 		id, did := recs[i].ID, false
 		err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
 			did = false
-			rec, err := getRecord(tx, id) // as it is now: it may go on
+			rec, err := getRecord(tx, id) // read again: the session may have continued
 			switch {
 			case err != nil || rec == nil:
 				return err
@@ -245,16 +248,16 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	}
 	if j.hourly(now) {
 		if err := j.pruneOpenings(ctx, now.Add(-max(grace, minKept))); err != nil && first == nil {
-			first = fmt.Errorf("delete what tells conversations apart: %w", err)
+			first = fmt.Errorf("delete unused openings and responses: %w", err)
 		}
 	}
 	return swept, first
 }
 
-// minKept is the least time for which openings and responses are kept.
+// minKept is the least time for which unused openings and responses are kept.
 const minKept = 24 * time.Hour
 
-// hourly reports whether an hour has passed since it did so last.
+// hourly reports whether an hour has passed since it last returned true.
 func (j *Journal) hourly(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -265,7 +268,7 @@ func (j *Journal) hourly(now time.Time) bool {
 	return true
 }
 
-// sweepable reports whether a session's messages may go.
+// sweepable reports whether a session's messages may be deleted.
 func sweepable(rec *record, now time.Time, grace time.Duration) bool {
 	if rec.Swept == rec.Part {
 		return false
@@ -304,7 +307,7 @@ func sweep(tx store.ShelfTx, rec *record) error {
 	return put(tx, keyInfo(rec.ID), rec)
 }
 
-// erase deletes what was said and shown in a session.
+// erase deletes a session's messages, injections, blocks and checkpoint.
 func erase(tx store.ShelfTx, id string) error {
 	keys := []string{keyCheckpoint(id)}
 	for _, prefix := range []string{allMessages(id), allInjected(id), allBlocks(id)} {
@@ -320,8 +323,8 @@ func erase(tx store.ShelfTx, id string) error {
 	return nil
 }
 
-// Forget deletes all that is kept of a session, without a harvest. What was
-// harvested before stays in the store. A job that waits finds nothing. Errors:
+// Forget deletes everything that is stored of a session, without a harvest. Claims
+// of earlier harvests stay. A waiting harvest job then finds nothing to do. Errors:
 // ErrNotFound.
 func (j *Journal) Forget(ctx context.Context, id string) error {
 	err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -347,8 +350,8 @@ func forget(tx store.ShelfTx, id string) error {
 }
 
 // Prune deletes the Infos of sessions that were swept and not active since before,
-// and returns how many, going on past one that it can't. Should such a session go on,
-// it is one that nobody knew.
+// and returns how many. If one can't be deleted, it continues with the others and
+// returns the first error. A later message of such a session starts a new session.
 func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	old := func(rec *record) bool {
 		return rec.State != Open && rec.Swept == rec.Part && rec.Active.Before(before) && rec.Harvested.Before(before)
@@ -375,10 +378,10 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	return pruned, first
 }
 
-// Harvested takes down what came of a harvest of the messages up to a number. The
-// session is harvested then, unless more was said since: it stays as it is, with
-// the outcome. An outcome of fewer messages than one that is there is ignored, as
-// that of a job which took longer. Errors: ErrNotFound.
+// Harvested records the outcome of a harvest of the messages up to a number. The
+// session becomes Harvested, unless more was said since: then it keeps its state.
+// An outcome that covers fewer messages than the stored one is ignored, because it
+// comes from a slower job. Errors: ErrNotFound.
 func (j *Journal) Harvested(ctx context.Context, id string, upto uint64, o Outcome) error {
 	o.clean()
 	return j.change(ctx, id, func(rec *record) bool {
@@ -393,9 +396,9 @@ func (j *Journal) Harvested(ctx context.Context, id string, upto uint64, o Outco
 	})
 }
 
-// Failed takes down that the job which harvests a session is dead, and why. The
-// session's messages stay, and running the job again mends it. A session that is
-// open or was harvested keeps its state. Errors: ErrNotFound.
+// Failed records that the job which harvests a session is dead, and why. The
+// session's messages stay, and the job may be run again. A session that is open or
+// was harvested keeps its state. Errors: ErrNotFound.
 func (j *Journal) Failed(ctx context.Context, id, note string) error {
 	return j.change(ctx, id, func(rec *record) bool {
 		if rec.State != Ended {
@@ -403,7 +406,7 @@ func (j *Journal) Failed(ctx context.Context, id, note string) error {
 		}
 		rec.State = Failed
 		o := Outcome{}
-		if rec.Outcome != nil { // of an earlier harvest
+		if rec.Outcome != nil { // from an earlier harvest
 			o = *rec.Outcome
 		}
 		o.Note = clean.Text(note)
@@ -412,7 +415,7 @@ func (j *Journal) Failed(ctx context.Context, id, note string) error {
 	})
 }
 
-// change keeps what fn makes of a session's record, if it says so.
+// change calls fn on a session's record and stores the record if fn returns true.
 func (j *Journal) change(ctx context.Context, id string, fn func(*record) bool) error {
 	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		rec, err := mustRecord(tx, id)
@@ -423,8 +426,8 @@ func (j *Journal) change(ctx context.Context, id string, fn func(*record) bool) 
 	})
 }
 
-// Claims lists the ids of the claims that a harvest wrote or met, each once, its
-// episode first. It is nil for nil.
+// Claims lists the ids of the claims that a harvest wrote or found existing, each
+// once, its episode first. It returns nil for a nil Outcome.
 func (o *Outcome) Claims() (ids []string) {
 	if o == nil {
 		return nil
@@ -437,7 +440,7 @@ func (o *Outcome) Claims() (ids []string) {
 	return ids
 }
 
-// Kept describes in one line what a harvest has kept.
+// Kept describes on one line what a harvest has stored.
 func (o *Outcome) Kept() string {
 	var parts []string
 	count := func(n int, one, many string) {
@@ -479,7 +482,8 @@ func (o *Outcome) Describe() string {
 	return s
 }
 
-// clean makes o the journal's own: cleaned, and shared with nobody.
+// clean cleans the texts of o and copies its slices, so that the caller shares none
+// of them.
 func (o *Outcome) clean() {
 	o.Model, o.Note = clean.Text(o.Model), clean.Text(o.Note)
 	for _, s := range []*[]string{&o.Learned, &o.Reinforced, &o.Superseded, &o.Disputed, &o.Patterns, &o.Findings} {

@@ -10,31 +10,31 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Traces recognises what must be forgotten. Its functions may be called in any
-// order, and must not use the journal.
+// Traces describes what must be forgotten. Its functions may be called in any order, and
+// must not use the journal.
 type Traces struct {
-	// Message reports a message that holds it.
+	// Message reports whether a message contains forgotten content.
 	Message func(session string, e *Entry) bool
-	// Text reports a text that holds it: of an injection, or a line of a checkpoint.
+	// Text reports whether a text does: an injection, or a line of a checkpoint.
 	Text func(text string) bool
-	// Claims are the ids of claims whose injections go, whatever they say.
+	// Claims are the ids of claims whose injections are deleted, whatever their text.
 	Claims []string
 }
 
-// Expunged is what Expunge took out.
+// Expunged says what Expunge deleted.
 type Expunged struct {
-	Messages int      // that went
-	Sessions []string // ids of those that messages were taken out of, sorted
+	Messages int      // messages deleted
+	Sessions []string // sorted ids of the sessions that lost messages
 }
 
-// Expunge takes out of every session what holds something that must be forgotten,
-// and returns what went. Of a session that was harvested all messages
-// go, as with Sweep: nobody needs them any more. Of any other those alone that hold
-// it; should the client send them again, they are known, and not kept. Injections
-// and blocks go one by one, and a checkpoint whole. It goes on past a session that it can't
-// do, and may be repeated.
+// Expunge deletes the content that must be forgotten from every session, and returns what
+// it deleted. A harvested session that contains such content loses all its messages, as
+// with Sweep, because they are no longer needed. Any other session loses only the matching
+// messages; if the client sends them again, they are recognised and not stored. Injections
+// and blocks are deleted one by one, and a checkpoint as a whole. If a session fails, it
+// continues with the others and returns the first error. It may be repeated.
 //
-// What is deleted is gone from the disk once the store's file is compacted.
+// Deleted data leaves the disk when the store's file is compacted.
 func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 	j.texts.forget()
 	recs, first := j.records(ctx, func(*record) bool { return true })
@@ -52,7 +52,7 @@ func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 	return out, first
 }
 
-// erasedPart is what of one session must go.
+// erasedPart lists what must be deleted of one session.
 type erasedPart struct {
 	messages   []uint64
 	injections []string // keys
@@ -64,20 +64,20 @@ func (h *erasedPart) nothing() bool {
 	return len(h.messages)+len(h.injections)+len(h.blocks) == 0 && !h.checkpoint
 }
 
-// whole reports whether all of the session's messages go.
+// whole reports whether all of the session's messages must be deleted.
 func (h *erasedPart) whole(rec *record) bool {
 	return rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part
 }
 
-// Holding is what of a journal holds something that must be forgotten.
+// Holding says where a journal contains something that must be forgotten.
 type Holding struct {
-	Expunged            // what Expunge would take out
-	Injected   []string // ids of the sessions with an injection or a block that holds it, sorted
-	Checkpoint []string // and with a checkpoint that does
+	Expunged            // what Expunge would delete
+	Injected   []string // sorted ids of the sessions with a matching injection or block
+	Checkpoint []string // sorted ids of the sessions with a matching checkpoint
 }
 
-// Holds looks for what Expunge would take out, and changes nothing. It goes on past a
-// session that it can't read.
+// Holds returns what Expunge would delete, and changes nothing. If a session can't be
+// read, it continues with the others and returns the first error.
 func (j *Journal) Holds(ctx context.Context, t Traces) (Holding, error) {
 	recs, first := j.records(ctx, func(*record) bool { return true })
 	var out Holding
@@ -113,8 +113,8 @@ func (j *Journal) Holds(ctx context.Context, t Traces) (Holding, error) {
 	return out, first
 }
 
-// expunge looks through a session without holding up those who write, and deletes
-// then. A message never changes once it is there.
+// expunge searches a session in a read transaction, which does not block writers, then
+// deletes what it found. Stored messages never change, so the result stays valid.
 func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, err error) {
 	h, err := j.holds(ctx, id, t)
 	if err != nil || h.nothing() {
@@ -154,7 +154,7 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 	return gone, nil
 }
 
-// keepOthers keeps what else the turn was told by a block that goes.
+// keepOthers stores the other injections of a block that is deleted.
 func (t *Traces) keepOthers(tx store.ShelfTx, id, key string) error {
 	b := tx.Get(key)
 	if b == nil {
@@ -167,7 +167,7 @@ func (t *Traces) keepOthers(tx store.ShelfTx, id, key string) error {
 	return keepInjections(tx, id, slices.DeleteFunc(block.injections(), t.matchesInjection), nil)
 }
 
-// holds finds what must go.
+// holds finds what must be deleted of a session.
 func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
 		h = erasedPart{}
@@ -207,7 +207,8 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart
 	return h, err
 }
 
-// cutOut deletes messages of a session and remembers them as known.
+// cutOut deletes messages of a session and records them as seen, so that they are not
+// stored again. It returns how many it deleted.
 func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) {
 	known := sessionCache{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
 	for _, seq := range seqs {
@@ -240,9 +241,9 @@ func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) 
 	return gone, put(tx, keyInfo(rec.ID), rec)
 }
 
-// SaveCheckpoint keeps where a session stands, in place of the last one. One of
-// fewer messages than that is ignored, as that of a turn which took longer.
-// Errors: ErrNotFound.
+// SaveCheckpoint replaces the checkpoint of a session. A checkpoint that covers fewer
+// messages than the stored one is ignored, because it comes from a slower turn. Errors:
+// ErrNotFound.
 func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) error {
 	c = c.cleaned(&Checkpoint{})
 	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -264,8 +265,8 @@ func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) e
 	})
 }
 
-// Checkpoint returns the last one of a session, and false for a session that has
-// none or is not known.
+// Checkpoint returns the checkpoint of a session, and false if the session has none or is
+// unknown.
 func (j *Journal) Checkpoint(ctx context.Context, id string) (Checkpoint, bool, error) {
 	var c *Checkpoint
 	err := j.shelf.View(ctx, func(r store.ShelfReader) (err error) {
@@ -287,10 +288,10 @@ func getCheckpoint(r store.ShelfReader, id string) (*Checkpoint, error) {
 	return c, decodeValue(keyCheckpoint(id), b, c)
 }
 
-// cleaned returns a checkpoint that may be kept. What prev says, which was kept
-// before, is clean: cleaning is what takes the time, and little changes in a turn.
+// cleaned returns a checkpoint that may be stored. Texts that prev has are clean already:
+// cleaning is slow, and little changes in a turn.
 func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
-	// Most of it is from what a person said, and what was not was stripped before.
+	// Most texts come from a user; the others were stripped of reasoning before.
 	one := func(s string, known ...string) string {
 		if slices.Contains(known, s) {
 			return s
@@ -313,16 +314,17 @@ func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
 	return c
 }
 
-// reveals reports whether a text of a session would bring back what was forgotten: it says
-// it, or, in a session that began before, names what nothing else named.
+// reveals reports whether a text of a session would bring back forgotten content. It does
+// if it contains the content. In a session that began before the forgetting, it also does
+// if it names something that only the forgotten content named.
 func reveals(gone *forgotten.Set, rec *record, text string) bool {
 	return gone.Says(text) || !gone.After(rec.Started) && gone.Names(text)
 }
 
-// refuse takes out of the session those of the part's messages that would bring back what
-// was forgotten, in the transaction that put them there. They are known, so that they are
-// not taken up when they come again. What a person says in a session that began after
-// the forgetting is said anew, and stays.
+// refuse deletes those of the part's messages that would bring back forgotten content, in
+// the transaction that stored them. They are recorded as seen, so they are not stored when
+// they come again. In a session that began after the forgetting, the user's own messages
+// stay, because the user said them anew.
 func (p *recordPart) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) error {
 	p.stale = false
 	if gone == nil || rec == nil {
@@ -349,7 +351,7 @@ func (p *recordPart) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) 
 	return err
 }
 
-// forget takes out of a checkpoint the lines of which says is true.
+// forget removes the lines for which says returns true.
 func (c *Checkpoint) forget(says func(string) bool) {
 	for _, line := range []*string{&c.Goal, &c.LastStep} {
 		if says(*line) {

@@ -15,27 +15,28 @@ import (
 	"github.com/kenlayer/ken/internal/store/null"
 )
 
-// HandleOptions configures a session; the zero value works, and learns nothing.
+// HandleOptions configures a Session. The zero value is valid; with it, nothing is
+// stored.
 type HandleOptions struct {
-	About About // what claims and log entries carry
+	About About // the origin of claims and log entries
 
-	// Store holds the claims. Nil is internal/store/null: nothing is kept and nothing costs
-	// anything, so that a program can be written before it opts in.
+	// Store holds the claims. Nil means internal/store/null, which stores nothing,
+	// so that a program can be written before it opts in.
 	Store ken.Store
-	// Journal keeps the messages that Add is given. Nil keeps none.
+	// Journal stores the messages that Add is given. Nil stores none.
 	Journal *Journal
-	// Actor is who acts through this handle; the type is agent when it is empty, and
-	// the id About.Agent.
+	// Actor is who acts through this handle. An empty type means agent, and an
+	// empty id means About.Agent.
 	Actor ken.Actor
 
-	// Logger is told of every action before the store is asked: the audit trail. A
-	// Logger that fails, panics or takes longer than LogWait costs the entry, which
-	// goes to Log instead, never the action. Calls come one at a time.
+	// Logger receives every action before the store is called: the audit trail. If
+	// it fails, panics or takes longer than LogWait, the entry is written to Log
+	// instead and the action goes on. Calls come one at a time.
 	Logger  func(ctx context.Context, a Action) error
 	LogWait time.Duration // default 1 s
 
-	// Rejected is told of a claim that was refused because nothing backs it, with its
-	// text and the error that Learn returns, under the rules of Logger.
+	// Rejected is called for a claim that was refused for lack of evidence, with
+	// its text and the error that Learn returns. The rules of Logger apply.
 	Rejected func(ctx context.Context, a Action, text string, err error)
 
 	Log   *slog.Logger     // default: nothing is logged
@@ -43,21 +44,21 @@ type HandleOptions struct {
 	NewID func() string    // a UUID; default version 7
 }
 
-// Session is a handle of one session: what a program learns, recalls, verifies and
-// disputes through it carries the session, the branch and the actor. It is safe
-// for concurrent use and needs no closing.
+// Session is a handle of one session. Claims that a program learns, verifies or
+// disputes through it carry the session, the branch and the actor. It is safe for
+// concurrent use and needs no closing.
 //
-// Superseding a claim and reading its history are not here on purpose: an agent
-// states what it finds, and a person decides which claim replaces which. Both are
-// methods of the store.
+// It deliberately has no methods to supersede a claim or to read its history: an
+// agent states what it finds, and a person decides which claim replaces which. The
+// store has both methods.
 type Session struct {
 	o     HandleOptions
-	trail *hookRunner  // of all branches
-	loose *unjournaled // of all branches, without a journal
+	trail *hookRunner  // shared by all branches
+	loose *unjournaled // shared by all branches; used without a journal
 	hooks handleHooks
 }
 
-// New returns a handle. It asks neither store nor journal anything.
+// New returns a handle. It calls neither store nor journal.
 func New(o HandleOptions) *Session {
 	if o.Store == nil {
 		o.Store = null.Store{}
@@ -79,15 +80,16 @@ func New(o HandleOptions) *Session {
 	return &Session{o: o, trail: newHookRunner(o.LogWait, o.Log), loose: &unjournaled{}}
 }
 
-// BranchOptions says how a branch differs from the session. What is not set stays.
+// BranchOptions says how a branch differs from the session. Unset fields are
+// inherited.
 type BranchOptions struct {
-	Store ken.Store // such as internal/store/null for a branch that is to leave nothing behind
+	Store ken.Store // such as internal/store/null for a branch that stores nothing
 	Actor ken.Actor
 }
 
 // Branch returns a handle of the same session under another branch id. It shares
-// the journal and the audit trail, and starts with the hooks that there are now;
-// what is registered later on either is not the other's.
+// the journal and the audit trail and copies the hooks. Hooks registered later on
+// one handle do not apply to the other.
 func (s *Session) Branch(id string, o BranchOptions) *Session {
 	b := &Session{o: s.o, trail: s.trail, loose: s.loose}
 	b.o.About.Branch = id
@@ -101,11 +103,11 @@ func (s *Session) Branch(id string, o BranchOptions) *Session {
 	return b
 }
 
-// About returns what the handle's claims carry.
+// About returns the origin that the handle's claims carry.
 func (s *Session) About() About { return s.o.About }
 
-// Info returns what the journal knows of the session. Without a journal, the
-// session is open and has no messages. Errors: as of Journal.Info.
+// Info returns the stored information about the session. Without a journal, the
+// session is open and has no messages. Errors: those of Journal.Info.
 func (s *Session) Info(ctx context.Context) (Info, error) {
 	if s.o.Journal == nil {
 		return Info{About: s.o.About, State: Open, Part: 1}, nil
@@ -113,8 +115,8 @@ func (s *Session) Info(ctx context.Context) (Info, error) {
 	return s.o.Journal.Info(ctx, s.o.About.ID)
 }
 
-// End retires the session as Journal.End does, and is false without a journal.
-// The handle may be used afterwards: a message opens the session again.
+// End ends the session as Journal.End does. Without a journal it returns false. The
+// handle may still be used: a message opens the session again.
 func (s *Session) End(ctx context.Context, why Reason) (bool, error) {
 	if s.o.Journal == nil {
 		return false, nil
@@ -124,26 +126,26 @@ func (s *Session) End(ctx context.Context, why Reason) (bool, error) {
 
 func (s *Session) now() time.Time { return s.o.Now().Round(0).UTC() }
 
-// OnMessage registers a hook that is called for each message that this handle's
-// Add keeps, in their order: the place to learn from a tool's result as it comes.
-// Hooks are called one after another in the order in which they were registered,
-// and may use the handle. A panic costs that call, and Log is told.
+// OnMessage registers a hook that is called for each message that this handle's Add
+// stores, in their order. Use it, for example, to learn from a tool's result. Hooks
+// run one after another in the order of registration, and may use the handle. If a
+// hook panics, the call is abandoned and the panic goes to Log.
 //
-// When Add returns, its hooks have run, unless another Add of this handle is
-// running hooks at the time, or it was called by a hook: then that other one runs
-// them after its own.
+// When Add returns, its hooks have run. The exceptions are an Add called by a hook
+// and an Add while another Add of this handle runs hooks: the other call runs their
+// hooks after its own.
 func (s *Session) OnMessage(fn func(ctx context.Context, s *Session, e Entry)) {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
 	s.hooks.fns = append(s.hooks.fns, fn)
 }
 
-// Add takes messages as said now, in this order, keeps them in the journal and
-// runs the hooks. Unlike Journal.Append it never takes one for a repetition, so
-// what a layer in front of the model journals already does not belong here.
-// Messages that no journal keeps (a system's, a block, nothing but reasoning) are
-// left out. It returns what was kept; without a journal, what would have been,
-// numbered from 1. Errors: as of Journal.Append; no hook runs then.
+// Add stores messages as said now, in this order, and runs the hooks. Unlike
+// Journal.Append it stores repeated messages too, so do not pass it what a layer in
+// front of the model journals already. Messages that no journal stores (a system's,
+// a block, nothing but reasoning) are left out. It returns the stored entries;
+// without a journal, it returns what would be stored, numbered from 1. Errors:
+// those of Journal.Append; then no hook runs.
 func (s *Session) Add(ctx context.Context, msgs ...ken.Message) ([]Entry, error) {
 	entries, err := s.add(ctx, msgs)
 	if err != nil {
@@ -153,9 +155,10 @@ func (s *Session) Add(ctx context.Context, msgs ...ken.Message) ([]Entry, error)
 	return entries, nil
 }
 
-// add keeps the messages and has them wait for the hooks.
+// add stores the messages and queues them for the hooks.
 func (s *Session) add(ctx context.Context, msgs []ken.Message) (entries []Entry, err error) {
-	// Held over both, so that hooks see messages in the journal's order.
+	// Held while storing and queueing, so that hooks see messages in the journal's
+	// order.
 	s.hooks.order.Lock()
 	defer s.hooks.order.Unlock()
 	if s.o.Journal == nil {
@@ -169,7 +172,7 @@ func (s *Session) add(ctx context.Context, msgs []ken.Message) (entries []Entry,
 
 // unjournaled numbers the messages of a session that has no journal.
 type unjournaled struct {
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	last uint64
 	at   time.Time
 }
@@ -192,17 +195,17 @@ func (l *unjournaled) add(msgs []ken.Message, now time.Time) []Entry {
 	return out
 }
 
-// handleHooks are a handle's, with the messages that wait for them.
+// handleHooks holds a handle's hooks and the messages that wait for them.
 type handleHooks struct {
-	order sync.Mutex // held while messages are kept and begin to wait
+	order sync.Mutex // held while messages are stored and queued
 
-	mu      sync.Mutex // guards the rest; not held while a hook runs
+	mu      sync.Mutex // guards the fields below; not held while a hook runs
 	fns     []func(context.Context, *Session, Entry)
 	waiting []hookedMessage
 	running bool
 }
 
-// hookedMessage is a message with the context of the Add that brought it.
+// hookedMessage is a queued message with the context of the Add that brought it.
 type hookedMessage struct {
 	ctx   context.Context
 	entry Entry
@@ -225,7 +228,7 @@ func (h *handleHooks) wait(ctx context.Context, entries []Entry) {
 	}
 }
 
-// run calls the hooks for what waits, unless somebody is at it.
+// run calls the hooks for the queued messages, unless another call is running them.
 func (h *handleHooks) run(s *Session, log *slog.Logger) {
 	for {
 		h.mu.Lock()
@@ -237,12 +240,12 @@ func (h *handleHooks) run(s *Session, log *slog.Logger) {
 		next, fns := h.waiting[0], slices.Clone(h.fns)
 		h.waiting = h.waiting[1:]
 		h.mu.Unlock()
-		h.tell(s, log, next, fns)
+		h.callHooks(s, log, next, fns)
 	}
 }
 
-func (h *handleHooks) tell(s *Session, log *slog.Logger, m hookedMessage, fns []func(context.Context, *Session, Entry)) {
-	defer func() { // also when a hook ends its goroutine
+func (h *handleHooks) callHooks(s *Session, log *slog.Logger, m hookedMessage, fns []func(context.Context, *Session, Entry)) {
+	defer func() { // runs also when a hook calls runtime.Goexit
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.running = false
@@ -259,17 +262,17 @@ func (h *handleHooks) tell(s *Session, log *slog.Logger, m hookedMessage, fns []
 	}
 }
 
-// LearnOption sets a field of a claim that is learned.
+// LearnOption sets a field of a claim that Learn stores.
 type LearnOption func(*ken.Claim)
 
-// WithStatus says how the claim was come by: observed (the default), inferred or
-// hypothesis. A claim gets further by Verify and Dispute.
+// WithStatus sets how the claim was found: observed (the default), inferred or
+// hypothesis. Verify and Dispute change the status later.
 func WithStatus(s ken.Status) LearnOption { return func(c *ken.Claim) { c.Status = s } }
 
-// WithConfidence says how sure it is, 0..1; 1 is the default.
+// WithConfidence sets the confidence, 0..1; 1 is the default.
 func WithConfidence(p float64) LearnOption { return func(c *ken.Claim) { c.Confidence = p } }
 
-// WithDomain names the field that the claim is of, such as architecture.
+// WithDomain sets the claim's field of knowledge, such as architecture.
 func WithDomain(domain string) LearnOption { return func(c *ken.Claim) { c.Domain = domain } }
 
 // WithTags adds tags.
@@ -277,28 +280,28 @@ func WithTags(tags ...string) LearnOption {
 	return func(c *ken.Claim) { c.Tags = slices.Concat(c.Tags, tags) }
 }
 
-// WithKind says what the claim is; a fact is the default.
+// WithKind sets the claim's kind; the default is a fact.
 func WithKind(k ken.Kind) LearnOption { return func(c *ken.Claim) { c.Kind = k } }
 
-// WithKey names the claim: learning it again under its key revises it. The id that
-// the audit trail has then is one that was not used; Log is told both.
+// WithKey sets the claim's key. Learning again under the same key revises the
+// claim. The audit trail then has a new id that is not used; Log records both ids.
 func WithKey(key string) LearnOption { return func(c *ken.Claim) { c.Key = key } }
 
-// WithEntities adds named things that the claim is about.
+// WithEntities adds names of things that the claim is about.
 func WithEntities(names ...string) LearnOption {
 	return func(c *ken.Claim) { c.Entities = slices.Concat(c.Entities, names) }
 }
 
-// WithScope says what the claim applies to; About.Scope is the default.
+// WithScope sets what the claim applies to; the default is About.Scope.
 func WithScope(scope ken.Scope) LearnOption { return func(c *ken.Claim) { c.Scope = scope } }
 
-// Learn writes what was found out, with what backs it, and returns the claim's id;
-// "" from a store that keeps nothing. evidence is never empty: where there is none,
-// a hypothesis with ken.FromModelInference says so honestly. The caller's slices
-// are not kept.
+// Learn stores a claim with its evidence and returns the claim's id, or "" from a
+// store that stores nothing. evidence must not be empty: if there is none, use the
+// status hypothesis with ken.FromModelInference. The caller's slices are not
+// retained.
 //
-// Errors: ErrInvalid, which Rejected is told when evidence is what is missing;
-// ErrRefused for a status that nothing starts with, and as the store says.
+// Errors: ErrInvalid, and then Rejected is called if evidence is missing;
+// ErrRefused for a status that a new claim can't have; and those of the store.
 func (s *Session) Learn(ctx context.Context, text string, evidence []ken.Evidence, opts ...LearnOption) (id string, err error) {
 	c := ken.Claim{ID: s.o.NewID(), Kind: ken.KindFact, Text: text, Evidence: slices.Clone(evidence),
 		Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
@@ -329,17 +332,17 @@ func (s *Session) Learn(ctx context.Context, text string, evidence []ken.Evidenc
 
 // RecallOptions narrows a recall; the zero value is the default.
 type RecallOptions struct {
-	Limit    int          // at most this many claims; <= 0 means 5
-	Statuses []ken.Status // nil means ken.RecallStatuses; ask for disputed by name
+	Limit    int          // largest number of claims; <= 0 means 5
+	Statuses []ken.Status // nil means ken.RecallStatuses, which excludes disputed
 	Kinds    []ken.Kind   // nil means every kind
-	Scopes   []ken.Scope  // nil means About.Scopes; what is unscoped is always in
+	Scopes   []ken.Scope  // nil means About.Scopes; unscoped claims are always included
 }
 
-// defaultRecall is how many claims a recall returns.
+// defaultRecall is the default of RecallOptions.Limit.
 const defaultRecall = 5
 
-// Recall returns what is known that bears on a question, best first; an empty
-// question means the newest. A recall is no action, so no log entry tells of it.
+// Recall returns the claims that match a question, best first. An empty question
+// returns the newest. The audit trail does not record recalls.
 func (s *Session) Recall(ctx context.Context, question string, o RecallOptions) ([]ken.Claim, error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultRecall
@@ -351,19 +354,19 @@ func (s *Session) Recall(ctx context.Context, question string, o RecallOptions) 
 		Filter: ken.Filter{Scopes: o.Scopes, Unscoped: true, Statuses: o.Statuses, Kinds: o.Kinds}})
 }
 
-// Verify moves a claim to verified, on evidence if there is any. Errors:
-// ErrNotFound; ErrRefused when it can't get there from where it stands.
+// Verify sets a claim's status to verified; evidence is optional. Errors:
+// ErrNotFound; ErrRefused if the claim's status does not allow it.
 func (s *Session) Verify(ctx context.Context, id string, evidence ...ken.Evidence) error {
 	s.log(ctx, s.action(EventVerify, id, ken.StatusVerified, evidence))
 	return s.o.Store.Transition(ctx, ken.Transition{ID: id, To: ken.StatusVerified, Evidence: slices.Clone(evidence), Actor: s.o.Actor})
 }
 
-// Dispute moves a claim to disputed, for a reason that somebody can look into.
-// Errors: ErrInvalid without a reason; ErrNotFound; ErrRefused when it can't get
-// there from where it stands.
+// Dispute sets a claim's status to disputed, for a reason that a person can check.
+// Errors: ErrInvalid without a reason; ErrNotFound; ErrRefused if the claim's
+// status does not allow it.
 func (s *Session) Dispute(ctx context.Context, id, reason string, evidence ...ken.Evidence) error {
 	if strings.TrimSpace(reason) == "" {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty", Try: "Say what speaks against the claim."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty", Try: "Give a reason against the claim."}
 	}
 	s.log(ctx, s.action(EventDispute, id, ken.StatusDisputed, evidence))
 	return s.o.Store.Transition(ctx, ken.Transition{ID: id, To: ken.StatusDisputed, Reason: reason, Evidence: slices.Clone(evidence), Actor: s.o.Actor})

@@ -123,9 +123,9 @@ func TestActionForm(t *testing.T) {
 	if string(b) != empty || err != nil {
 		t.Errorf("%s, %v\nwant %s", b, err, empty)
 	}
-	var back session.Action
-	if err := json.Unmarshal([]byte(full), &back); err != nil || back.ScopeID != "acme" || back.SessionID != "s" || back.Timestamp != 1779091200.25 {
-		t.Errorf("read %+v, %v", back, err)
+	var backReferences session.Action
+	if err := json.Unmarshal([]byte(full), &backReferences); err != nil || backReferences.ScopeID != "acme" || backReferences.SessionID != "s" || backReferences.Timestamp != 1779091200.25 {
+		t.Errorf("read %+v, %v", backReferences, err)
 	}
 }
 

@@ -22,61 +22,61 @@ import (
 
 // Options configures a journal; the zero value works.
 type Options struct {
-	// Process names this process, so that another can tell that the sessions it
-	// left behind have no one any more: a nonce, made anew at each start. Empty
-	// means that no session is ever taken for left behind.
+	// Process identifies this process by a random value that is new at each start, so
+	// that other processes can recognise the sessions it left behind. If empty, no
+	// session counts as left behind.
 	Process string
-	// Alive reports whether another process that keeps sessions on this shelf lives.
-	// It is asked within transactions, and must not take long. Nil: this process is
-	// the only one that lives.
+	// Alive reports whether another process that uses this shelf is running. It is
+	// called within transactions and must be fast. If nil, only this process counts
+	// as running.
 	Alive func(process string) bool
 	Now   func() time.Time // default time.Now
 
-	// MaxMessageBytes bounds the text of an entry, and the arguments of each of its
-	// tool calls; of a longer one the beginning and the end are kept. 0 and less mean
-	// 16,384, and 256 is the least.
+	// MaxMessageBytes limits the text of an entry, and the arguments of each of its
+	// tool calls. Of a longer text the beginning and the end are kept. 0 or less
+	// means 16,384; the minimum is 256.
 	MaxMessageBytes int
 
-	// Annotate is called for each new entry before it is kept, outside of any
-	// transaction, and may set e.Files; other changes to e are ignored. For a tool's
-	// message, call is the one that it answers, as the journal keeps it; nil
-	// otherwise, and when the journal has no such call. A panic costs the annotation,
-	// not the entry. Nil annotates nothing.
+	// Annotate is called for each new entry before it is stored, outside of any
+	// transaction. It may set e.Files; other changes to e are ignored. For a tool's
+	// message, call is the call that it answers, or nil if the journal has no such
+	// call; otherwise call is nil. If it panics, the entry is stored without
+	// annotation. Nil annotates nothing.
 	Annotate func(ctx context.Context, e *Entry, call *ken.ToolCall)
 
 	Log *slog.Logger // default: nothing is logged
 }
 
-// Bounds of a message, in bytes.
+// Limits of a message, in bytes.
 const (
 	defaultMessageBytes = 16 << 10
 	minMessageBytes     = 256
 )
 
-// Bounds of what is remembered beside the shelf: sessions, and messages of them all,
-// at some hundred bytes each. A session that was forgotten is read again.
+// Limits of the cache: the number of sessions, and the number of messages of all of
+// them, at some hundred bytes each. An evicted session is read again when needed.
 const (
-	maxMemos      = 1024
-	maxRemembered = 256 << 10
+	maxCaches         = 1024
+	maxCachedMessages = 256 << 10
 )
 
-// Journal keeps one owner's sessions on a shelf. It is safe for concurrent use;
-// calls about one session wait for each other, those about different ones do not.
-// Several journals on one shelf, as several processes have, do no harm.
+// Journal keeps one owner's sessions on a shelf. It is safe for concurrent use. Calls
+// for one session run one after another; calls for different sessions run in
+// parallel. Several journals, in several processes, may share one shelf.
 type Journal struct {
 	shelf store.Shelf
 	o     Options
 	seed  maphash.Seed
-	texts texts // of injections
+	texts texts // cleaned texts of injections
 
-	mu     sync.Mutex // guards the rest
-	memos  map[string]*list.Element
-	used   *list.List // of *memo, the last used first
-	held   int        // messages that they remember
-	pruned time.Time  // when openings were looked through last
+	mu     sync.Mutex // guards the fields below
+	caches map[string]*list.Element
+	used   *list.List // of *sessionCache, most recently used first
+	cached int        // messages cached in all sessions
+	pruned time.Time  // when pruneOpenings last ran
 }
 
-// NewJournal returns the journal on a shelf. It reads nothing.
+// NewJournal returns a journal on a shelf. It reads nothing.
 func NewJournal(shelf store.Shelf, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,106 +88,108 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, memos: map[string]*list.Element{}, used: list.New()}
+	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, caches: map[string]*list.Element{}, used: list.New()}
 }
 
-// now is the time without what can't be kept.
+// now returns the current time in the form in which it is stored: UTC, without a
+// monotonic reading.
 func (j *Journal) now() time.Time { return j.o.Now().Round(0).UTC() }
 
-// cacheOf returns what is remembered of a session, empty when it is nothing.
+// cacheOf returns the cache of a session, creating an empty one if needed.
 func (j *Journal) cacheOf(id string) *sessionCache {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.memos[id]; ok {
+	if el, ok := j.caches[id]; ok {
 		j.used.MoveToFront(el)
 		return el.Value.(*sessionCache)
 	}
 	m := newSessionCache(id, j.seed)
-	j.memos[id] = j.used.PushFront(m)
+	j.caches[id] = j.used.PushFront(m)
 	j.evict()
 	return m
 }
 
-// evict forgets what was used least recently while there is too much. Whoever is at
-// it goes on with what it has; should somebody else start anew meanwhile, the stamps
-// tell one of the two to look again.
+// evict removes the least recently used caches while the cache exceeds its limits. A
+// goroutine that holds an evicted cache continues with it. If another one creates a
+// new cache of the session meanwhile, the session's version makes one of the two read
+// again.
 func (j *Journal) evict() {
-	for j.used.Len() > maxMemos || j.held > maxRemembered && j.used.Len() > 1 {
+	for j.used.Len() > maxCaches || j.cached > maxCachedMessages && j.used.Len() > 1 {
 		m := j.used.Remove(j.used.Back()).(*sessionCache)
-		delete(j.memos, m.id)
-		j.held -= m.weight
+		delete(j.caches, m.id)
+		j.cached -= m.weight
 	}
 }
 
-// weigh counts what is remembered of a session. The caller has just released it.
+// weigh updates the cached message count after the caller released m.
 func (j *Journal) weigh(m *sessionCache) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.memos[m.id]; ok && el.Value.(*sessionCache) == m {
+	if el, ok := j.caches[m.id]; ok && el.Value.(*sessionCache) == m {
 		w := int(m.size.Load())
-		j.held += w - m.weight
+		j.cached += w - m.weight
 		m.weight = w
 		j.evict()
 	}
 }
 
-// Release forgets what is remembered of sessions and can be read again: not what messages of
-// theirs are not to be kept.
+// Release empties the cache, except for sessions with messages that must not be
+// stored: only the cache knows those.
 func (j *Journal) Release() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for id, el := range j.memos {
+	for id, el := range j.caches {
 		m := el.Value.(*sessionCache)
 		select {
 		case <-m.turn:
-		default: // somebody is at it
+		default: // in use
 			continue
 		}
 		if len(m.ignored) == 0 {
 			j.used.Remove(el)
-			delete(j.memos, id)
-			j.held -= m.weight
+			delete(j.caches, id)
+			j.cached -= m.weight
 		}
 		m.turn <- struct{}{}
 	}
 }
 
-// drop forgets what is remembered of a session.
+// drop removes a session from the cache.
 func (j *Journal) drop(id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.memos[id]; ok {
+	if el, ok := j.caches[id]; ok {
 		j.used.Remove(el)
-		delete(j.memos, id)
-		j.held -= el.Value.(*sessionCache).weight
+		delete(j.caches, id)
+		j.cached -= el.Value.(*sessionCache).weight
 	}
 }
 
-// Append keeps those messages of a conversation that the journal does not have,
-// as the package comment says, and returns them in their order. msgs may be the
+// Append stores the messages of a conversation that the journal does not have yet, as
+// the package comment describes, and returns them in their order. msgs may be the
 // whole conversation, its end, or an edited or compacted form of it; it is not
-// changed. A session that is not known begins; one that ended goes on, in another
-// part when its messages were swept. Fields of about that are empty leave what was
-// known.
+// changed. An unknown session is created. A session that ended is opened again, in a
+// new part if its messages were swept. Empty fields of about leave the stored values
+// unchanged.
 //
-// Errors: ErrInvalid for an id that is empty, longer than 256 bytes or unclean; what
-// the shelf fails with. Nothing is kept of a call that fails.
+// Errors: ErrInvalid for an id that is empty, longer than 256 bytes or unclean; those
+// of the shelf. A call that fails stores nothing.
 func (j *Journal) Append(ctx context.Context, about About, msgs []ken.Message) ([]Entry, error) {
 	return j.append(ctx, about, msgs, false)
 }
 
-// append is Append, or, with all, keeps every message as one that was said now.
+// append implements Append. If all is true, it stores every message as new.
 func (j *Journal) append(ctx context.Context, about About, msgs []ken.Message, all bool) ([]Entry, error) {
 	noted := j.Record(ctx, []Note{{About: about, Messages: msgs, all: all}}, nil)
 	return noted[0].Entries, noted[0].Err
 }
 
-// begin is a session that nobody knew.
+// begin returns the record of a new session.
 func begin(about About, now time.Time) *record {
 	return &record{Info: Info{About: about, State: Open, Part: 1, Started: now, Active: now}}
 }
 
-// reopen opens a session in which something was said.
+// reopen opens a session for a new message.
 func (r *record) reopen() {
 	if r.State == Open {
 		return
@@ -199,8 +201,8 @@ func (r *record) reopen() {
 	}
 }
 
-// later returns a time that is not before last: within a session, time does not
-// go backwards, whatever the clock does.
+// later returns now, or last if that is later. Within a session, time never goes
+// backwards, even if the clock does.
 func later(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last
@@ -208,7 +210,7 @@ func later(now, last time.Time) time.Time {
 	return now
 }
 
-// clean cleans everything but the id, which checkID has looked at.
+// clean cleans all fields except ID, which checkID validates.
 func (a *About) clean() {
 	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Key, &a.Scope.ID} {
 		*s = clean.Text(*s)
@@ -221,14 +223,14 @@ func (a *About) clean() {
 	}
 }
 
-// update takes over what b says.
+// update overwrites the fields that b sets.
 func (a *About) update(b *About) {
 	for _, s := range []struct{ to, from *string }{{&a.Parent, &b.Parent}, {&a.Project, &b.Project}, {&a.Branch, &b.Branch}, {&a.Agent, &b.Agent}, {&a.Model, &b.Model}} {
 		if *s.from != "" {
 			*s.to = *s.from
 		}
 	}
-	if a.Key != b.Key { // who came second must not see what the first one said, nor the other way round
+	if a.Key != b.Key { // neither key's caller may read what the other one said
 		a.Key = ""
 	}
 	a.DistrustUser = a.DistrustUser || b.DistrustUser
@@ -240,11 +242,11 @@ func (a *About) update(b *About) {
 	}
 }
 
-// digest is what a message is known by, across requests and processes: the first
-// 8 bytes of a hash. It is made of a message that was cleaned and not yet cut.
+// digest identifies a message across requests and processes: the first 8 bytes of a
+// hash of the message, cleaned and not yet cut.
 type digest uint64
 
-// dropped stands for a message that the journal does not keep.
+// dropped is the digest of a message that the journal does not store.
 const dropped digest = 0
 
 func digestOf(m *ken.Message) digest {
@@ -253,7 +255,8 @@ func digestOf(m *ken.Message) digest {
 		fields = append(fields, c.ID, c.Name, canonical(c.Arguments))
 	}
 	if m.Text == "" && len(m.ToolCalls) == 0 {
-		// Clients drop old images; only a message that is nothing else is known by them.
+		// Clients drop old images, so images identify only a message that has nothing
+		// else.
 		for _, p := range m.Parts {
 			fields = append(fields, p.Ref)
 		}
@@ -261,15 +264,15 @@ func digestOf(m *ken.Message) digest {
 	return hashOf(fields...)
 }
 
-// callOf is what a tool call is known by beside its message's digest, and answerOf
-// what its result is.
+// callOf returns the key under which sessionCache counts the tool calls of an id, and
+// answerOf the key for their results.
 func callOf(id string) digest   { return hashOf("call", id) }
 func answerOf(id string) digest { return hashOf("answer", id) }
 
 func hashOf(fields ...string) digest {
 	h := sha256.New()
 	var size [8]byte
-	for _, f := range fields { // each led by its length, so that no two lists are one
+	for _, f := range fields { // with length prefixes, so that different lists have different hashes
 		binary.LittleEndian.PutUint64(size[:], uint64(len(f)))
 		h.Write(size[:])
 		h.Write([]byte(f))
@@ -282,11 +285,11 @@ func hexOf(s string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// rawHash finds what a message is known by within this process before it is
-// cleaned, which is what takes the time in a conversation of thousands.
+// rawHash hashes messages before cleaning. It identifies a message within this
+// process, so that a message seen before need not be cleaned again.
 type rawHash struct {
 	seed maphash.Seed
-	buf  []byte // of the fields' hashes
+	buf  []byte // hashes of the fields
 }
 
 func (h *rawHash) of(m *ken.Message) uint64 {
@@ -317,7 +320,7 @@ func (h *rawHash) add(fields ...string) {
 //	session/checkpoint/ID    Checkpoint
 //	session/block/ID/PLACE   keptBlock
 //	session/opening/ID       Opening of the conversations whose first one has that id
-//	session/response/HASH    responded: the session that a response belongs to
+//	session/response/HASH    response: the session that a response belongs to
 //	session/seen/ID          counts of the digests of messages that were swept
 const (
 	prefixInfo       = "session/info/"
@@ -346,12 +349,12 @@ func keyInjected(id string, in *Injection) string {
 	return fmt.Sprintf("%s%016x", allInjected(id), hashOf("injection", in.ID, in.Text))
 }
 
-// maxID bounds a session's id in bytes: escaped, it takes three times as many, and
-// a key on the shelf has 1,024.
+// maxID limits a session's id, in bytes. Escaping may triple its length, and a
+// shelf's key has at most 1,024 bytes.
 const maxID = 256
 
-// checkID refuses what can't name a session. The id comes from outside and is
-// kept as it is, so it must not be something that would have to be cleaned.
+// checkID rejects an invalid session id. The id comes from outside and is stored
+// unchanged, so it must need no cleaning.
 func checkID(id string) error {
 	fault := ""
 	switch {
@@ -368,10 +371,10 @@ func checkID(id string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: fault, Try: "Name the session by an opaque id, such as a UUID."}
 }
 
-// messageID is how evidence names a message of a session.
+// messageID returns the name of a message in evidence.
 func messageID(seq uint64) string { return "m" + strconv.FormatUint(seq, 10) }
 
-// ParseMessageID reads what Entry.ID wrote.
+// ParseMessageID returns the Seq of an id that Entry.ID returned.
 func ParseMessageID(id string) (seq uint64, ok bool) {
 	n, ok := strings.CutPrefix(id, "m")
 	if !ok {

@@ -148,7 +148,7 @@ func (k *talk) restart() string {
 	return "a restart"
 }
 
-func (k *talk) elsewhere() string {
+func (k *talk) newTaskPhrases() string {
 	if k.spare == nil {
 		k.spare = session.NewJournal(k.b.shelf, session.Options{Process: "spare", Now: k.b.clock.now})
 	}
@@ -183,11 +183,11 @@ func TestAgainstModel(t *testing.T) {
 		ops          []func(*talk) string
 	}{
 		"nobody repeats himself": {true, true, []func(*talk) string{
-			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).edit, (*talk).compact, (*talk).restart, (*talk).elsewhere, (*talk).retire}},
+			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).edit, (*talk).compact, (*talk).restart, (*talk).newTaskPhrases, (*talk).retire}},
 		"repetitions": {false, true, []func(*talk) string{
-			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).restart, (*talk).elsewhere, (*talk).retire}},
+			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).restart, (*talk).newTaskPhrases, (*talk).retire}},
 		"repetitions and compactions": {false, false, []func(*talk) string{
-			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).edit, (*talk).compact, (*talk).restart, (*talk).elsewhere, (*talk).retire}},
+			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).edit, (*talk).compact, (*talk).restart, (*talk).newTaskPhrases, (*talk).retire}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range race.Pick(40, 15) {

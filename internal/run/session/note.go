@@ -13,51 +13,51 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Note is what one turn, or one answer, leaves to a journal.
+// Note holds what one turn, or one answer, adds to a journal.
 type Note struct {
 	About About
-	// Messages are the conversation, or its end, as for Append.
+	// Messages are the conversation, or its end, as in Append.
 	Messages []ken.Message
-	// Injected is what was put before the model, as for Injected.
+	// Injected are the items that were put before the model, as in Injected.
 	Injected []ken.Item
-	// Block is the block that the turn was given, composed just now; nil keeps none.
+	// Block is the block just composed for the turn; nil stores none.
 	Block *Block
-	// Step brings the session's checkpoint up to date; nil leaves it alone.
+	// Step updates the session's checkpoint; nil leaves it unchanged.
 	Step *Step
-	// Unkept messages are not kept, nor when they come again in a later request that
-	// may be kept, as long as this process remembers the session: nothing on the shelf
-	// tells of them. The rest of the note is ignored.
+	// Unkept says that the messages must not be stored, now or in a later request.
+	// Only the memory of this process records them; nothing on the shelf does. The
+	// rest of the note is ignored.
 	Unkept bool
 
-	all bool // every message is one that was said now
+	all bool // store every message as new
 }
 
-// Step is what a turn adds to a checkpoint beside its messages: see Digest.
+// Step holds what a turn adds to a checkpoint besides its messages: see Digest.
 type Step struct {
 	Signals     ken.Signals // what the user's message is about
-	Constraints []string    // the rules that surfaced, as injected
+	Constraints []string    // the rules that were injected, as injected
 	Focal       []string    // the entities in focus, as analysis.Entity spells them
 	Aspects     []string    // "entity: aspect" of what was injected
 }
 
-// Noted is what came of a note.
+// Noted is the result of a note.
 type Noted struct {
 	Entries []Entry // the messages that were new, in their order
-	// Through is the Seq under which the journal has the last of the note's messages
-	// that it keeps; 0 when it has none of them, or has it no longer.
+	// Through is the Seq of the last of the note's messages that the journal has; 0 if
+	// it has none of them.
 	Through uint64
-	// Standing is the block that another process kept at the place of the note's before;
-	// nil when the note's own stands there.
+	// Standing is the block that another process stored at the same place before, and
+	// that is used instead of the note's; nil if the note's block was stored.
 	Standing *Block
-	Err      error // as of Append
+	Err      error // those of Append
 }
 
-// Record keeps several notes in one transaction, those of a session in their order,
-// and returns what came of each. A session that fails does so alone. also, if it is
-// not nil, writes in the same transaction, once, whatever becomes of the sessions;
-// it may be run again from its start, as store.Shelf says, and what it returns is
-// the error of every note that was in it. It is given what came of the notes so far,
-// which it must not keep.
+// Record stores several notes in one transaction, those of one session in their order,
+// and returns the result of each. If one session fails, the others are still stored.
+// also, unless nil, is called once in the same transaction, whether or not sessions
+// failed. The transaction may run again from its start, as store.Shelf says. An error
+// of also becomes the error of every note. also must not retain the results that it is
+// given.
 func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.ShelfTx, []Noted) error) []Noted {
 	out := make([]Noted, len(notes))
 	var todo []int
@@ -73,9 +73,10 @@ func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.Shel
 	return out
 }
 
-// record keeps the notes of todo, and says in out what came of them. What is new is
-// decided, cleaned and annotated before the transaction, so that it is short. Of a
-// session that another process wrote to meanwhile it is decided once more, in it.
+// record stores the notes with the indices todo, and sets their results in out. New
+// messages are determined, cleaned and annotated before the transaction, to keep it
+// short. If another process wrote to a session meanwhile, they are determined again
+// within the transaction.
 func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx, []Noted) error, out []Noted) {
 	parts := partsOf(j, notes, todo)
 	taken, err := take(ctx, parts)
@@ -105,12 +106,12 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 		if p.err = cmp.Or(err, p.err); p.err != nil && p.looked {
 			p.m.restore(p.was)
 		}
-		p.tell(out)
+		p.setResults(out)
 	}
 }
 
-// tell says what came of the part's notes.
-func (p *recordPart) tell(out []Noted) {
+// setResults sets the results of the part's notes.
+func (p *recordPart) setResults(out []Noted) {
 	for _, n := range p.notes {
 		if out[n.i] = (Noted{Entries: n.entries, Through: n.through, Standing: n.standing}); p.err != nil {
 			out[n.i] = Noted{Err: p.err}
@@ -118,8 +119,8 @@ func (p *recordPart) tell(out []Noted) {
 	}
 }
 
-// take waits until nobody else is at the sessions. All take in one order, so that
-// no two wait for each other.
+// take locks the sessions of all parts. It locks them in the order of their ids, so
+// that callers can't deadlock. On an error it returns the parts locked so far.
 func take(ctx context.Context, parts []*recordPart) (taken []*recordPart, err error) {
 	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *recordPart) int { return cmp.Compare(a.m.id, b.m.id) })
 	for _, p := range inOrder {
@@ -131,7 +132,7 @@ func take(ctx context.Context, parts []*recordPart) (taken []*recordPart, err er
 	return taken, nil
 }
 
-// look makes sure that what is remembered of the sessions is of them as they are.
+// look brings the caches of the sessions up to date.
 func (j *Journal) look(ctx context.Context, parts []*recordPart) error {
 	if len(parts) == 0 {
 		return ctx.Err()
@@ -144,7 +145,7 @@ func (j *Journal) look(ctx context.Context, parts []*recordPart) error {
 	})
 }
 
-// write keeps what was prepared. What a session fails with is its part's error.
+// write stores what was prepared. An error of one session is stored in its part.
 func (j *Journal) write(ctx context.Context, parts []*recordPart, also func(store.ShelfTx, []Noted) error, out []Noted) error {
 	var todo []*recordPart
 	for _, p := range parts {
@@ -169,20 +170,21 @@ func (j *Journal) write(ctx context.Context, parts []*recordPart, also func(stor
 			return nil
 		}
 		for _, p := range parts {
-			p.tell(out)
+			p.setResults(out)
 		}
 		return also(tx, out)
 	})
 }
 
-// call finds the call that an entry answers: the last one of that id before it.
+// call returns the tool call that an entry answers: the last call of that id before
+// it.
 func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
 	m := &p.notes[at].entries[i].Message
 	id := m.ToolCallID
 	if m.Role != "tool" || id == "" {
 		return nil
 	}
-	for ; at >= 0; at-- { // what comes in with it is not on the shelf yet
+	for ; at >= 0; at-- { // calls of the same Record are not on the shelf yet
 		entries := p.notes[at].entries
 		for i = min(i, len(entries)) - 1; i >= 0; i-- {
 			if c := callIn(&entries[i].Message, id); c != nil {
@@ -219,7 +221,7 @@ func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
 	return found
 }
 
-// callIn returns a copy of the message's last call of that id, nil for none.
+// callIn returns a copy of the message's last call of that id, or nil.
 func callIn(m *ken.Message, id string) *ken.ToolCall {
 	for i := len(m.ToolCalls) - 1; i >= 0; i-- {
 		if c := m.ToolCalls[i]; c.ID == id {
@@ -229,8 +231,8 @@ func callIn(m *ken.Message, id string) *ken.ToolCall {
 	return nil
 }
 
-// cleanFiles leaves out what may not be kept as it is: a path is no path once it
-// was cleaned.
+// cleanFiles removes the entries that would change by cleaning, because a cleaned path
+// is no longer the path.
 func cleanFiles(files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	maps.DeleteFunc(files, func(path, hash string) bool { return clean.Text(path) != path || clean.Text(hash) != hash })
@@ -240,14 +242,14 @@ func cleanFiles(files map[string]string) map[string]string {
 	return files
 }
 
-// Injected keeps what was put before the model in a session, so that its harvest
-// does not learn it again: each id and text once, as of its first time. A session
-// that is not known yet begins. Errors: as of Append.
+// Injected stores what was put before the model in a session, so that its harvest does
+// not learn it again. Each id and text is stored once, with the time of its first
+// injection. An unknown session is created. Errors: those of Append.
 func (j *Journal) Injected(ctx context.Context, id string, items []ken.Item) error {
 	return j.Record(ctx, []Note{{About: About{ID: id}, Injected: items}}, nil)[0].Err
 }
 
-// injections reads what was injected, first things first.
+// injections reads a session's injections, oldest first.
 func injections(r store.ShelfReader, id string) ([]Injection, error) {
 	var out []Injection
 	for key, b := range r.Scan(allInjected(id)) {

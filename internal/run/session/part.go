@@ -14,36 +14,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// recordPart is one session's share of a Record.
+// recordPart is the part of a Record that belongs to one session.
 type recordPart struct {
 	j      *Journal
 	m      *sessionCache
 	was    cacheSnapshot
-	looked bool // the memo is of the session as it is, and was it before
-	stale  bool // the memo has messages that were refused
-	known  bool // there is such a session
-	joins  bool // this process has it from now on
+	looked bool // the cache is up to date, and was is set
+	stale  bool // the cache has messages that were refused
+	known  bool // the session exists
+	joins  bool // this process is not yet recorded as one of the session's
 	lastAt time.Time
 	now    time.Time
 	notes  []*pendingNote
 	err    error
 }
 
-// pendingNote is a note on its way.
+// pendingNote is a note that is being stored.
 type pendingNote struct {
 	*Note
-	i        int   // its place in the Record
+	i        int   // its index in the Record
 	about    About // cleaned
 	entries  []Entry
-	fresh    []incoming              // what the entries are of
-	earlier  map[*ken.Message]*Entry // what they were when they were decided first
+	fresh    []incoming              // the messages of the entries
+	earlier  map[*ken.Message]*Entry // the entries as first prepared, if prepare runs again
 	injected []Injection
-	altered  bool   // an item of the turn had to be cleaned
+	altered  bool   // an injected item had to be cleaned
 	through  uint64 // see Noted
 	standing *Block // see Noted
 }
 
-// partsOf sorts notes by their sessions, in the order in which those come up.
+// partsOf groups notes by session, in order of first occurrence.
 func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
 	at := map[string]*recordPart{}
 	for _, i := range todo {
@@ -61,7 +61,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
 	return parts
 }
 
-// look takes the memo to where the session is.
+// look brings the session's cache up to date.
 func (p *recordPart) look(r store.ShelfReader) {
 	p.known, p.joins = false, false
 	rec, err := p.m.info.get(r, p.m.id)
@@ -73,13 +73,13 @@ func (p *recordPart) look(r store.ShelfReader) {
 	}
 	p.was, p.looked = p.m.before(), true
 	if rec != nil {
-		p.known, p.joins, p.lastAt = true, rec.lacks(p.j.o.Process), rec.LastAt
+		p.known, p.joins, p.lastAt = true, rec.missing(p.j.o.Process), rec.LastAt
 	}
 }
 
-// prepare decides what is new, in memory: the memo has it then as if it were kept,
-// so that each note finds those before it. restore takes that back. annotate is
-// called with the place of each note, when its entries are known.
+// prepare determines the new messages in memory. It updates the cache as if they were
+// stored, so that each note takes those before it into account; restore undoes that.
+// annotate is called with the index of each note when its entries are known.
 func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 	if p.now = now; p.err != nil {
 		return
@@ -109,7 +109,8 @@ func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 	}
 }
 
-// makeEntries makes entries of messages. One that was an entry before is the same again.
+// makeEntries makes entries of new messages. A message that was prepared before gets
+// the same entry again.
 func (p *recordPart) makeEntries(n *pendingNote, fresh []incoming) {
 	at := later(p.now, p.lastAt)
 	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
@@ -118,7 +119,7 @@ func (p *recordPart) makeEntries(n *pendingNote, fresh []incoming) {
 		if was := n.earlier[x.raw]; was != nil {
 			*e = *was
 		} else {
-			if x.clean == nil { // it came before, and was forgotten or is said again
+			if x.clean == nil { // seen before: it was evicted, or is said again
 				c, _ := kept(x.raw)
 				x.clean = &c
 			}
@@ -129,8 +130,7 @@ func (p *recordPart) makeEntries(n *pendingNote, fresh []incoming) {
 	}
 }
 
-// keepEntries remembers what was made of messages, for when it is decided again which
-// of them are new.
+// keepEntries saves the prepared entries, for when prepare runs again.
 func (n *pendingNote) keepEntries() {
 	if n.earlier == nil {
 		n.earlier = map[*ken.Message]*Entry{}
@@ -140,7 +140,7 @@ func (n *pendingNote) keepEntries() {
 	}
 }
 
-// inject makes injections of items, each id and text once.
+// inject makes injections of the note's items, each id and text once.
 func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
 		in := Injection{ID: clean.Text(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}
@@ -151,25 +151,25 @@ func (p *recordPart) inject(n *pendingNote) {
 	}
 }
 
-// same reports whether two injections are of one id and text.
+// same reports whether two injections have the same id and text.
 func (in *Injection) same(o Injection) bool { return in.ID == o.ID && in.Text == o.Text }
 
-// changedBy reports whether cleaning took something out of a text that a person may not
-// say either, such as a secret. White space at the ends is nothing.
+// changedBy reports whether cleaning removed something that must be removed from a
+// user's text too, such as a secret. White space at the ends does not count.
 func changedBy(cleaned, text string) bool {
 	text = strings.TrimSpace(text)
 	return cleaned != text && cleanSaid(text) != text
 }
 
-// writes reports whether there may be something to write.
+// writes reports whether the part may have something to write.
 func (p *recordPart) writes() bool {
 	return slices.ContainsFunc(p.notes, func(n *pendingNote) bool {
 		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Block != nil || n.Step != nil)
 	})
 }
 
-// write keeps the part. When the session is not as it was looked at any more, what
-// is new of the part is decided again. It may run again.
+// write stores the part. If the session changed since look, it determines the new
+// messages again. It may run more than once.
 func (p *recordPart) write(tx store.ShelfTx) error {
 	rec, err := p.m.info.get(tx, p.m.id)
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 		for _, n := range p.notes {
 			n.keepEntries()
 		}
-		p.prepare(p.now, func(int) {}) // it may ask the shelf, which waits for this
+		p.prepare(p.now, func(int) {}) // no annotation: it might read the shelf, which this transaction locks
 	}
 	changed := false
 	for _, n := range p.notes {
@@ -203,8 +203,8 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 				return err
 			}
 		}
-		if rec != nil && len(n.Messages) > 0 && rec.lacks(p.j.o.Process) { // it said nothing new, and yet is at it
-			rec.joined(p.j.o.Process)
+		if rec != nil && len(n.Messages) > 0 && rec.missing(p.j.o.Process) { // nothing new, but this process uses the session
+			rec.addProcess(p.j.o.Process)
 			changed = true
 		}
 		if rec == nil && len(n.injected) > 0 {
@@ -233,7 +233,7 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 	if err := p.refuse(tx, rec, gone); err != nil {
 		return err
 	}
-	p.m.stamp = rec.stamp() // of what has begun, too
+	p.m.stamp = rec.stamp() // after rec was created or changed
 	return nil
 }
 
@@ -244,7 +244,7 @@ func (p *recordPart) keep(tx store.ShelfTx, rec *record, n *pendingNote) error {
 	}
 	rec.update(&n.about)
 	rec.Active = p.now
-	rec.joined(p.j.o.Process)
+	rec.addProcess(p.j.o.Process)
 	for i := range n.entries {
 		e := &n.entries[i]
 		if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, n.fresh[i].digest)); err != nil {
@@ -259,10 +259,10 @@ func (p *recordPart) keep(tx store.ShelfTx, rec *record, n *pendingNote) error {
 	return nil
 }
 
-var sum = Digest // a test has it panic
+var sum = Digest // a variable, so that a test can make it panic
 
-// step brings the checkpoint up to date. A request of the same turn changes nothing
-// but a time, which is not worth a write.
+// step updates the checkpoint. If only its time would change, as with a further request
+// of the same turn, it is not written.
 func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *forgotten.Set) error {
 	prev, err := getCheckpoint(tx, p.m.id)
 	if err != nil {
@@ -277,7 +277,7 @@ func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *f
 		c = c.cleaned(prev)
 		return nil
 	})
-	if err != nil { // the messages are kept all the same
+	if err != nil { // the messages are stored even so
 		p.j.o.Log.Error("a session's checkpoint stays as it is", "session", p.m.id, "cause", err, "stack", caught.Stack(err))
 		return nil
 	}
@@ -292,14 +292,14 @@ func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *f
 	return put(tx, keyCheckpoint(p.m.id), &c)
 }
 
-// same reports whether two checkpoints say the same.
+// same reports whether two checkpoints have the same content, times aside.
 func same(a, b *Checkpoint) bool {
 	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
 		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints) &&
 		slices.Equal(a.Focal, b.Focal) && slices.Equal(a.Aspects, b.Aspects)
 }
 
-// annotate has the program look at each entry of a note before it is kept.
+// annotate calls Options.Annotate for each entry of a note.
 func (p *recordPart) annotate(ctx context.Context, at int) {
 	if p.j.o.Annotate == nil {
 		return
@@ -312,7 +312,7 @@ func (p *recordPart) annotate(ctx context.Context, at int) {
 	}
 }
 
-// ask calls the program, which may panic.
+// ask calls Options.Annotate and recovers from a panic.
 func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -323,8 +323,8 @@ func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 	p.j.o.Annotate(ctx, e, call)
 }
 
-// kept returns a message as the journal may keep it, whole, and false for one
-// that it does not keep: the system's, a block, or nothing but reasoning.
+// kept returns a message as the journal stores it, not yet cut. It returns false for a
+// message that is not stored: a system message, a block, or nothing but reasoning.
 func kept(m *ken.Message) (ken.Message, bool) {
 	out := ken.Message{Role: clean.Text(m.Role), Name: clean.Text(m.Name), ToolCallID: clean.Text(m.ToolCallID)}
 	if m.Role == "system" || m.Role == "developer" || m.Role == "" {
@@ -337,18 +337,18 @@ func kept(m *ken.Message) (ken.Message, bool) {
 	out.Text = text(textOf(m))
 	for _, p := range m.Parts {
 		if p.Type != "text" && p.Ref != "" {
-			// What a reference holds is not looked into; a hash of it tells two apart.
+			// The content of a reference is not stored; its hash identifies it.
 			out.Parts = append(out.Parts, ken.Part{Type: clean.Text(p.Type), Ref: hexOf(p.Ref)})
 		}
 	}
 	for _, c := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: clean.Text(c.ID), Name: clean.Text(c.Name), Arguments: cleanArguments(c.Arguments)})
 	}
-	// A tool that printed nothing succeeded at something.
+	// An empty tool result is stored: the call succeeded.
 	return out, out.Text != "" || len(out.Parts) > 0 || len(out.ToolCalls) > 0 || out.ToolCallID != ""
 }
 
-// textOf is a message's text, from its parts where an adapter set only those.
+// textOf returns a message's text, or its parts' texts if the adapter set only those.
 func textOf(m *ken.Message) string {
 	if m.Text != "" || len(m.Parts) == 0 {
 		return m.Text
@@ -364,24 +364,24 @@ func textOf(m *ken.Message) string {
 
 func cleanText(s string) string { return cleanedWith(clean.Text, s) }
 
-// cleanSaid is cleanText for what a person wrote.
+// cleanSaid is cleanText for a user's text.
 func cleanSaid(s string) string { return cleanedWith(clean.Said, s) }
 
 func cleanedWith(clean func(string) string, s string) string {
 	s = clean(s)
 	if bare := withoutBlocks(s); bare != s {
-		s = clean(bare) // what stood around a block stands side by side now
+		s = clean(bare) // removing a block joins the text around it
 	}
 	return strings.TrimSpace(s)
 }
 
-// withoutBlocks takes out every whole block that the layer injected, wherever a
-// client put it: alone, at the head of a message, or quoted in a summary. What is
-// in a block can't hold its end, so the first one is it.
+// withoutBlocks removes every complete block that the layer injected, wherever a client
+// put it: alone, at the start of a message, or quoted in a summary. A block's content
+// can't contain the end marker, so the first end marker closes the block.
 func withoutBlocks(s string) string {
 	const open, end = guardrail.FrameOpen + "\n", "\n" + guardrail.FrameClose
 	var b strings.Builder
-	done := 0 // s[:done] is in b, or was left out
+	done := 0 // s[:done] is written to b or left out
 	for at := 0; ; {
 		i := strings.Index(s[at:], open)
 		if i < 0 {
@@ -389,7 +389,7 @@ func withoutBlocks(s string) string {
 		}
 		start := at + i
 		at = start + len(open)
-		if start > done && s[start-1] != '\n' { // mentioned in a line
+		if start > done && s[start-1] != '\n' { // mentioned within a line
 			continue
 		}
 		n := strings.Index(s[at-1:], end)

@@ -7,26 +7,26 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Place is where the request of a turn ended: a session, and the last message of the request by
-// Entry.Seq. A receipt has both.
+// Place says where the request of a turn ended: a session, and the Entry.Seq of the request's last
+// message. A receipt has both.
 type Place struct {
 	Session string
 	Through uint64
 }
 
-// Exchange is what a turn was asked, and what was answered. A nil entry is not in the journal:
-// nobody kept it, or it is gone.
+// Exchange is the question and the answer of a turn. An entry is nil if the journal does not have
+// it.
 type Exchange struct {
-	Question *Entry // the user's message that the request ended with, before the results of tools
+	Question *Entry // the last user message of the request, before the results of tools
 	Answer   *Entry // the model's message after the request
 }
 
-// questionReach is how many messages of tools Exchanges goes back over to find the user's.
+// questionReach is how many tool messages Exchanges reads back over to find the user's message.
 const questionReach = 400
 
-// Exchanges returns for each place the exchange of its turn. The cost is two small reads for each
-// place, and one more for each message of a tool at the end of the request. With an ErrCorrupt come
-// those that can be read.
+// Exchanges returns for each place the exchange of its turn. It takes two small reads for each
+// place, and one more for each tool message at the end of the request. With an ErrCorrupt it
+// returns those that can be read.
 func (j *Journal) Exchanges(ctx context.Context, places []Place) ([]Exchange, error) {
 	out := make([]Exchange, len(places))
 	err := j.shelf.View(ctx, func(r store.ShelfReader) (bad error) {
@@ -52,7 +52,7 @@ func exchangeAt(r store.ShelfReader, p Place) (x Exchange, err error) {
 		if err != nil {
 			return x, err
 		}
-		if e == nil { // numbers have gaps only where messages were deleted
+		if e == nil { // numbers have gaps where messages were deleted
 			break
 		}
 		if e.Message.Role == "user" {
@@ -67,7 +67,7 @@ func exchangeAt(r store.ShelfReader, p Place) (x Exchange, err error) {
 	return x, nil
 }
 
-// entryAt returns a message by its number; nil if there is none.
+// entryAt returns the message of a number, or nil if there is none.
 func entryAt(r store.ShelfReader, id string, seq uint64) (*Entry, error) {
 	key := keyMessage(id, seq)
 	b := r.Get(key)

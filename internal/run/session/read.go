@@ -15,9 +15,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Read returns what the journal holds of a session, entries and injections in
-// their order: all of its current part, nothing once that was swept. The caller
-// owns it. Errors: ErrNotFound; ErrCorrupt for what can't be read.
+// Read returns the journal's content of a session: the entries and injections of its
+// current part, in their order; nothing after a sweep. The caller owns the result.
+// Errors: ErrNotFound; ErrCorrupt for what can't be read.
 func (j *Journal) Read(ctx context.Context, id string) (Transcript, error) {
 	var t Transcript
 	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -44,7 +44,8 @@ func (j *Journal) Read(ctx context.Context, id string) (Transcript, error) {
 	return t, err
 }
 
-// Info returns what is known of a session. Errors: ErrNotFound, ErrCorrupt.
+// Info returns the stored information about a session. Errors: ErrNotFound,
+// ErrCorrupt.
 func (j *Journal) Info(ctx context.Context, id string) (Info, error) {
 	var info Info
 	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -58,7 +59,7 @@ func (j *Journal) Info(ctx context.Context, id string) (Info, error) {
 }
 
 // List returns every session that was not pruned, the last active first. With an
-// ErrCorrupt come those that can be read.
+// ErrCorrupt it returns those that can be read.
 func (j *Journal) List(ctx context.Context) ([]Info, error) {
 	recs, err := j.records(ctx, func(*record) bool { return true })
 	out := make([]Info, len(recs))
@@ -71,8 +72,8 @@ func (j *Journal) List(ctx context.Context) ([]Info, error) {
 	return out, err
 }
 
-// records reads the sessions for which want says so, by id. One that can't be read
-// does not keep the others from being returned, with the error.
+// records returns the sessions for which want returns true, by id. If some can't be
+// read, it returns the others and the first error.
 func (j *Journal) records(ctx context.Context, want func(*record) bool) ([]record, error) {
 	var out []record
 	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -94,12 +95,12 @@ func (j *Journal) records(ctx context.Context, want func(*record) bool) ([]recor
 	return out, err
 }
 
-// minPrefix is how many characters of an id name a session.
+// minPrefix is the least length of a prefix that Find accepts.
 const minPrefix = 6
 
-// Find returns the session whose id this is, or begins with this, if it is the
-// only one; a beginning has at least 6 characters. Errors: ErrNotFound; ErrInvalid
-// when there are several, or the beginning is too short to say.
+// Find returns the session with this id or the only one whose id has this prefix of
+// at least 6 characters. Errors: ErrNotFound; ErrInvalid if several match, or the
+// prefix is too short.
 func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	list, err := j.List(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	case len(found) == 0:
 		return Info{}, notFound(prefix)
 	case utf8.RuneCountInString(prefix) < minPrefix:
-		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "an id is named by at least 6 characters of its beginning",
+		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "a session is named by at least the first 6 characters of its id",
 			Try: "Give more of it."}
 	case len(found) > 1:
 		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + found[0].ID + ", " + found[1].ID,
@@ -127,8 +128,8 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	return found[0], nil
 }
 
-// Tail is Read for the last messages of a session alone, at most n of them, so that its
-// cost does not grow with the session.
+// Tail is Read for the last n messages of a session. Its cost does not grow with the
+// session.
 func (j *Journal) Tail(ctx context.Context, id string, n int) (Transcript, error) {
 	var t Transcript
 	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
@@ -156,14 +157,13 @@ func (j *Journal) Tail(ctx context.Context, id string, n int) (Transcript, error
 	return t, err
 }
 
-// Text renders the checkpoint for a model, in at most max characters (Unicode code
-// points). When they are few, the structure comes before what was said: the entities
-// in focus, their aspects and the constraints, then the goal, open questions, files,
-// what else was named, and the last step; what does not fit is skipped, and
-// the next is tried. The goal and the last step are shortened rather than skipped.
-// "" means that not even a line fits, or that there is nothing to say. The text is
-// data from a conversation: it has to pass guardrail.Neutralize before it stands in
-// a block.
+// Text formats the checkpoint for a model, in at most max characters (Unicode code
+// points). If space is short, the structure comes first: the entities in focus,
+// their aspects and the constraints; then the goal, open questions, files, other
+// entities and the last step. A line that does not fit is skipped, and the next one
+// is tried. The goal and the last step are shortened instead of skipped. The result
+// is "" if no line fits or the checkpoint is empty. The text is data from a
+// conversation: pass it through guardrail.Neutralize before you put it into a block.
 func (c Checkpoint) Text(max int) string {
 	w := &writer{room: max}
 	w.row("Focus: ", c.Focal)
@@ -177,19 +177,19 @@ func (c Checkpoint) Text(max int) string {
 	return strings.TrimSuffix(w.b.String(), "\n")
 }
 
-// others are the names that are not among those in focus.
+// others returns the names that are not in focus.
 func others(names, focal []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(s string) bool { return slices.Contains(focal, analysis.Entity(s)) })
 }
 
-// writer writes lines while there is room, in characters. The last line's break
-// does not count, so there is always room for one more.
+// writer writes lines while they fit into room, counted in characters. The last
+// line's newline does not count, so there is always room for it.
 type writer struct {
 	b    strings.Builder
 	room int
 }
 
-// add writes a line if it fits.
+// add writes a line if it fits, and reports whether it did.
 func (w *writer) add(s string) bool {
 	n := utf8.RuneCountInString(s)
 	if n > w.room {
@@ -201,17 +201,17 @@ func (w *writer) add(s string) bool {
 	return true
 }
 
-// leastPoint is how many characters of a string are worth having.
-const leastPoint = 20
+// minPoint is the least number of characters to which a string is shortened.
+const minPoint = 20
 
-// line writes a string, shortened to the room that there is.
+// line writes a labelled string, shortened to fit.
 func (w *writer) line(label, s string) {
 	if s == "" {
 		return
 	}
 	room := w.room - len(label)
 	if n := utf8.RuneCountInString(s); n > room {
-		if room < leastPoint {
+		if room < minPoint {
 			return
 		}
 		s = clip(s, room)
@@ -249,8 +249,8 @@ func (w *writer) row(label string, items []string) {
 	}
 }
 
-// texts remembers what injected texts are once they were cleaned. A claim comes up
-// in turn after turn, and cleaning is what takes the time.
+// texts caches cleaned texts of injections. The same claims are injected turn after
+// turn, and cleaning is slow.
 type texts struct {
 	seed maphash.Seed
 
@@ -258,7 +258,8 @@ type texts struct {
 	known map[uint64]string
 }
 
-// maxTexts bounds how many are remembered: a few megabytes. Then it begins anew.
+// maxTexts is the largest number of cached texts: a few megabytes. The cache is
+// emptied when it is full.
 const maxTexts = 4096
 
 func (t *texts) clean(text string) string {
@@ -279,16 +280,16 @@ func (t *texts) clean(text string) string {
 	return c
 }
 
-// forget drops them all.
+// forget empties the cache.
 func (t *texts) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.known = nil
 }
 
-// cut leaves out the middle of a text that is longer than limit bytes: its
-// beginning and end say most of what it is. A marker stands in between, and the
-// whole is within the limit. It returns how many bytes are gone, 0 for none.
+// cut removes the middle of a text that is longer than limit bytes and puts a marker
+// there. The result is within the limit. It returns how many bytes it removed, 0 for
+// none.
 func cut(s string, limit int) (string, int) {
 	if len(s) <= limit {
 		return s, 0
@@ -306,7 +307,7 @@ func cut(s string, limit int) (string, int) {
 
 func marker(n int) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }
 
-// cut bounds an entry's text and the arguments of its calls.
+// cut limits an entry's text and the arguments of its calls.
 func (e *Entry) cut(limit int) {
 	e.Message.Text, e.Cut = cut(e.Message.Text, limit)
 	for i := range e.Message.ToolCalls {

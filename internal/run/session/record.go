@@ -17,28 +17,28 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// record is an Info as it is kept, with what only the journal needs.
+// record is an Info as it is stored, with fields that only the journal needs.
 type record struct {
 	Info
 	Said   int       `json:"said"`           // messages of users and assistants in this part
 	Swept  int       `json:"swept"`          // the last part whose messages were deleted
-	Upto   uint64    `json:"upto,omitempty"` // as far as a harvest got
+	Upto   uint64    `json:"upto,omitempty"` // the last message that a harvest covered, by Entry.Seq
 	LastAt time.Time `json:"last_at,omitzero"`
-	Blocks int       `json:"blocks,omitempty"` // kept of this part
-	With   []string  `json:"with,omitempty"`   // processes beside Process that had messages for it since it was opened
+	Blocks int       `json:"blocks,omitempty"` // stored in this part
+	With   []string  `json:"with,omitempty"`   // processes besides Process that sent messages since the session was opened
 }
 
-// maxWith bounds the processes that are remembered of a session.
+// maxWith is the largest number of processes recorded in record.With.
 const maxWith = 8
 
-// lacks reports whether the session is open without the process being among those
-// that have it.
-func (r *record) lacks(process string) bool {
+// missing reports whether the session is open and the process is not recorded as one of its
+// processes.
+func (r *record) missing(process string) bool {
 	return r.State == Open && r.Process != process && !slices.Contains(r.With, process)
 }
 
-// joined takes down that a process wrote to the session.
-func (r *record) joined(process string) {
+// addProcess records that a process wrote to the session.
+func (r *record) addProcess(process string) {
 	if r.Process == process {
 		return
 	}
@@ -47,7 +47,8 @@ func (r *record) joined(process string) {
 	r.Process = process
 }
 
-// sessionVersion says whether a session is as it was when somebody looked.
+// sessionVersion identifies a state of a session, to detect changes by other processes. It
+// is the zero value for a session that does not exist.
 type sessionVersion struct {
 	started time.Time
 	last    uint64
@@ -61,7 +62,7 @@ func (r *record) stamp() sessionVersion {
 	return sessionVersion{r.Started, r.Last, r.Swept}
 }
 
-// getRecord returns nil for a session that is not there.
+// getRecord returns nil for a session that does not exist.
 func getRecord(r store.ShelfReader, id string) (*record, error) {
 	b := r.Get(keyInfo(id))
 	if b == nil {
@@ -71,15 +72,14 @@ func getRecord(r store.ShelfReader, id string) (*record, error) {
 	return rec, decodeValue(keyInfo(id), b, rec)
 }
 
-// keptRecord is a record that was read or written, with the bytes that it is kept as. A session
-// is looked at before and within each transaction, mostly as it was left: it is not decoded
-// again then.
+// keptRecord caches a session's record with its encoded bytes. The record is read before
+// and within each transaction, and decoded only if the bytes changed.
 type keptRecord struct {
 	bytes []byte
 	rec   record
 }
 
-// get is getRecord.
+// get returns a copy of the record, or nil if the session does not exist.
 func (k *keptRecord) get(r store.ShelfReader, id string) (*record, error) {
 	b := r.Get(keyInfo(id))
 	if b == nil {
@@ -92,11 +92,11 @@ func (k *keptRecord) get(r store.ShelfReader, id string) (*record, error) {
 		}
 		k.bytes = bytes.Clone(b)
 	}
-	rec := k.rec // its slices are replaced, and never changed
+	rec := k.rec // a shallow copy: its slices are replaced, never changed in place
 	return &rec, nil
 }
 
-// put keeps a record.
+// put stores a record.
 func (k *keptRecord) put(tx store.ShelfTx, rec *record) error {
 	if err := put(tx, keyInfo(rec.ID), rec); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (k *keptRecord) put(tx store.ShelfTx, rec *record) error {
 	return nil
 }
 
-// mustRecord is getRecord for a session that has to be there.
+// mustRecord is getRecord with ErrNotFound for a session that does not exist.
 func mustRecord(r store.ShelfReader, id string) (*record, error) {
 	rec, err := getRecord(r, id)
 	if err == nil && rec == nil {
@@ -118,7 +118,8 @@ func notFound(id string) error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no session " + id, Try: "List them with ken sessions."}
 }
 
-// encoded holds buffers for put: the shelf copies what it is given.
+// encoded holds buffers for put. They can be reused because the shelf copies what it is
+// given.
 var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func put(tx store.ShelfTx, key string, v any) error {
@@ -131,7 +132,7 @@ func put(tx store.ShelfTx, key string, v any) error {
 	return tx.Put(key, bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
 }
 
-// decodeValue reads what put wrote. It keeps nothing of b.
+// decodeValue decodes what put wrote. It does not retain b.
 func decodeValue(key string, b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: "can't read " + key, Err: err, Try: "Forget that session, or restore the file."}
@@ -139,7 +140,7 @@ func decodeValue(key string, b []byte, v any) error {
 	return nil
 }
 
-// message is an Entry as it is kept; its key has the number.
+// message is an Entry as it is stored; its key has the number.
 type message struct {
 	Digest digest            `json:"d"`
 	At     time.Time         `json:"at"`
@@ -163,7 +164,7 @@ func (m *message) entry(seq uint64) Entry {
 		Role: m.Role, Name: m.Name, Text: m.Text, Parts: m.Parts, ToolCalls: m.Calls, ToolCallID: m.CallID}}
 }
 
-// seqOf reads the number at the end of a message's key.
+// seqOf returns the number at the end of a message's key.
 func seqOf(key string) (seq uint64) {
 	for _, c := range []byte(key[max(0, len(key)-20):]) {
 		seq = seq*10 + uint64(c-'0')
@@ -171,30 +172,30 @@ func seqOf(key string) (seq uint64) {
 	return seq
 }
 
-// sessionCache is what this process remembers of a session, so that a conversation of
-// thousands that comes in again need not be read, cleaned and compared again.
+// sessionCache caches in this process what is known of a session, so that the messages of a
+// long conversation need not be read, cleaned and compared again with each request.
 type sessionCache struct {
 	id   string
-	turn chan struct{} // holds a token while nobody is at it
-	raw  rawHash       // guarded by turn, as is the rest
+	turn chan struct{} // a lock: holds a token while the cache is free
+	raw  rawHash       // guarded by turn, as are the fields below
 
-	digests map[uint64]digest // by raw; a pure function, so it is never wrong
+	digests map[uint64]digest // by rawHash; never stale, because the digest depends on the message alone
 
-	loaded bool // what follows is of the session as stamp has it
+	loaded bool // the fields below reflect the session at version stamp
 	stamp  sessionVersion
 	info   keptRecord
-	counts map[digest]int      // how often the journal had a message, a call of an id, an answer to it
-	order  []digest            // of the messages, the last one is number stamp.last
-	seqs   []uint64            // their numbers
-	calls  map[string]uint64   // by id, the number of the message that made the call last
-	lines  []knownConversation // what came in, the last first
+	counts map[digest]int      // number of stored messages by digest, of calls by callOf, of results by answerOf
+	order  []digest            // digests of the messages; the last one is number stamp.last
+	seqs   []uint64            // numbers of the messages in order
+	calls  map[string]uint64   // by call id: number of the last message that made the call
+	lines  []knownConversation // conversations of recent requests, latest first
 
-	ignored map[digest]struct{} // what is not to be kept; nobody else knows of it
-	size    atomic.Int64        // messages that it remembers, as of the last release
-	weight  int                 // guarded by the journal's lock: size, as it counts it
+	ignored map[digest]struct{} // messages that must not be stored; recorded nowhere else
+	size    atomic.Int64        // cached messages, as of the last release
+	weight  int                 // size as counted in Journal.held; guarded by Journal.mu
 }
 
-// cacheSnapshot is a memo as it was.
+// cacheSnapshot is a saved state of a sessionCache.
 type cacheSnapshot struct {
 	stamp sessionVersion
 	lines []knownConversation
@@ -202,11 +203,11 @@ type cacheSnapshot struct {
 
 func (m *sessionCache) before() cacheSnapshot { return cacheSnapshot{m.stamp, slices.Clone(m.lines)} }
 
-// restore takes back what was not kept after all. What the journal has is read
-// again.
+// restore undoes the changes since the snapshot. The stored messages are read again at the
+// next load.
 func (m *sessionCache) restore(p cacheSnapshot) { m.loaded, m.stamp, m.lines = false, p.stamp, p.lines }
 
-// ignore has messages never be new, without counting them as kept.
+// ignore makes messages count as known, without recording them as stored.
 func (m *sessionCache) ignore(fresh []incoming) {
 	if m.ignored == nil {
 		m.ignored = map[digest]struct{}{}
@@ -216,15 +217,16 @@ func (m *sessionCache) ignore(fresh []incoming) {
 	}
 }
 
-// knownConversation is a conversation as a request had it: the digests of what is kept.
+// knownConversation is the conversation of an earlier request: the digests of its stored
+// messages.
 type knownConversation struct {
 	digests []digest
-	last    uint64         // the journal's last message when it had come
-	ahead   map[digest]int // what the journal had by then that may follow on the line
+	last    uint64         // the journal's last message after the request
+	ahead   map[digest]int // messages the journal had by then that may still follow in the conversation, with counts
 }
 
-// maxLines is how many conversations of one session are told apart: the main one,
-// and those of helpers that run beside it under the same id.
+// maxLines is how many conversations of one session are told apart: the main one, and those
+// of sub-agents that run beside it under the same id.
 const maxLines = 4
 
 func newSessionCache(id string, seed maphash.Seed) *sessionCache {
@@ -233,7 +235,7 @@ func newSessionCache(id string, seed maphash.Seed) *sessionCache {
 	return m
 }
 
-// take waits until nobody else is at the session.
+// take locks the cache.
 func (m *sessionCache) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -251,13 +253,13 @@ func (m *sessionCache) release() {
 	m.turn <- struct{}{}
 }
 
-// load reads the session anew unless it is as it was.
+// load reads the session again unless the cache is up to date.
 func (m *sessionCache) load(r store.ShelfReader, rec *record) error {
 	if m.loaded && m.stamp == rec.stamp() {
 		return nil
 	}
 	if now := rec.stamp(); now.started != m.stamp.started || now.swept != m.stamp.swept {
-		m.lines = nil // otherwise another process took up more, and what came is still there
+		m.lines = nil // otherwise another process only added messages, and the known conversations stay valid
 	}
 	if m.loaded && m.follow(r, rec) {
 		return nil
@@ -276,11 +278,12 @@ func (m *sessionCache) load(r store.ShelfReader, rec *record) error {
 	return nil
 }
 
-// maxFollowed bounds how many messages are read one by one.
+// maxFollowed is the largest number of new messages that follow reads one by one.
 const maxFollowed = 64
 
-// follow takes up what another process wrote since, if that is all that changed:
-// two processes that share a session need not read it whole at every turn.
+// follow adds the messages that another process wrote since the last load, and reports
+// whether that was possible. It spares processes that share a session a full read at every
+// turn.
 func (m *sessionCache) follow(r store.ShelfReader, rec *record) bool {
 	now := rec.stamp()
 	if now.started != m.stamp.started || now.swept != m.stamp.swept || now.last <= m.stamp.last || now.last-m.stamp.last > maxFollowed {
@@ -304,7 +307,7 @@ func (m *sessionCache) follow(r store.ShelfReader, rec *record) bool {
 	return true
 }
 
-// note takes up a message that the journal has.
+// note adds a stored message to the cache.
 func (m *sessionCache) note(e *Entry, d digest) {
 	m.counts[d]++
 	m.order, m.seqs = append(m.order, d), append(m.seqs, e.Seq)
@@ -319,8 +322,8 @@ func (m *sessionCache) note(e *Entry, d digest) {
 	}
 }
 
-// place returns the number of the last message of that digest, 0 for none that is still
-// there. A request's last message is mostly the journal's.
+// place returns the number of the last message with that digest, or 0 if none is stored. It
+// searches from the end, because a request's last message is mostly the journal's last one.
 func (m *sessionCache) place(d digest) uint64 {
 	for i := len(m.order) - 1; i >= 0; i-- {
 		if m.order[i] == d {
@@ -330,20 +333,20 @@ func (m *sessionCache) place(d digest) uint64 {
 	return 0
 }
 
-// since returns the digests of what the journal took up after a message.
+// since returns the digests of the messages stored after message number seq.
 func (m *sessionCache) since(seq uint64) []digest {
 	n := int(min(m.stamp.last-min(seq, m.stamp.last), uint64(len(m.order))))
 	return m.order[len(m.order)-n:]
 }
 
-// incoming is a message of a request with what it is known by.
+// incoming is a message of a request with its digest.
 type incoming struct {
 	raw    *ken.Message
 	digest digest
-	clean  *ken.Message // nil when its digest was known
+	clean  *ken.Message // nil if the digest was known
 }
 
-// read finds what each message is known by, leaving out what is not kept.
+// read returns the messages that may be stored, with their digests.
 func (m *sessionCache) read(msgs []ken.Message) []incoming {
 	in := make([]incoming, 0, len(msgs))
 	for i := range msgs {
@@ -363,8 +366,8 @@ func (m *sessionCache) read(msgs []ken.Message) []incoming {
 	return in
 }
 
-// fresh returns the messages that the journal does not have yet, and the request as
-// a line that a later one may go on from; nil when it may not.
+// fresh returns the messages that the journal does not have yet, and the request as a
+// knownConversation that a later request may continue; nil if none may.
 func (m *sessionCache) fresh(in []incoming) ([]incoming, *knownConversation) {
 	var from *knownConversation
 	for i := range m.lines {
@@ -376,8 +379,8 @@ func (m *sessionCache) fresh(in []incoming) ([]incoming, *knownConversation) {
 	if from == nil {
 		return m.compare(in)
 	}
-	// All that the line had is kept. What follows is new, but for what came since by
-	// another way, such as the answer that was seen when it was given.
+	// All messages of the known conversation are stored. The rest is new, except messages
+	// stored since by another way, such as the model's answer.
 	have := maps.Clone(from.ahead)
 	if have == nil {
 		have = map[digest]int{}
@@ -386,7 +389,7 @@ func (m *sessionCache) fresh(in []incoming) ([]incoming, *knownConversation) {
 		have[d]++
 	}
 	var out []incoming
-	last := false // the newest is new, so nothing that the journal has follows on it
+	last := false // the last message is new, so no stored message can follow it
 	for _, x := range in[len(from.digests):] {
 		if last = have[x.digest] == 0; last {
 			out = append(out, x)
@@ -400,18 +403,18 @@ func (m *sessionCache) fresh(in []incoming) ([]incoming, *knownConversation) {
 	return out, &knownConversation{ahead: have}
 }
 
-// compare is fresh for a request that does not begin like an earlier one: new is
-// what it holds more often than the journal.
+// compare is fresh for a request that does not continue a known conversation. A message is
+// new if the request holds it more often than the journal.
 func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversation) {
-	met, took := map[digest]int{}, map[digest]int{} // in this request; and of it, what is new
+	met, took := map[digest]int{}, map[digest]int{} // counts in this request: all messages, and new ones
 	for _, x := range in {
 		met[x.digest]++
 		isNew := met[x.digest] > m.counts[x.digest]
 		answer := dropped
 		if id := clean.Text(x.raw.ToolCallID); id != "" {
-			// A result in other words of a call that has one is the client's doing, not
-			// news: they clear old ones. Some models use an id each turn anew, so the
-			// calls count.
+			// If a call already has a result, another result with other text is the
+			// client's edit, for example when it clears old results. Some models use the
+			// same call id in several turns, so the number of calls counts.
 			answer = answerOf(id)
 			met[answer]++
 			call := callOf(id)
@@ -426,11 +429,12 @@ func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversat
 			took[callOf(clean.Text(x.raw.ToolCalls[i].ID))]++
 		}
 	}
-	// When the newest is known, so may be what follows on it: such a line says nothing.
+	// If the last message is known, stored messages may follow it, so the conversation
+	// can't be used.
 	return out, l
 }
 
-// begins reports whether a request begins with a line.
+// begins reports whether a request begins with these digests.
 func begins(in []incoming, digests []digest) bool {
 	if len(digests) > len(in) {
 		return false
@@ -443,8 +447,7 @@ func begins(in []incoming, digests []digest) bool {
 	return true
 }
 
-// remember remembers a request whose messages the journal now has, in place of those
-// that it goes on from.
+// remember stores the request as a known conversation, in place of those that it continues.
 func (m *sessionCache) remember(in []incoming, l *knownConversation) {
 	if len(in) == 0 || l == nil {
 		return
@@ -455,7 +458,7 @@ func (m *sessionCache) remember(in []incoming, l *knownConversation) {
 	}
 	for _, o := range m.lines {
 		if len(o.digests) >= len(l.digests) && slices.Equal(o.digests[:len(l.digests)], l.digests) {
-			return // an earlier state of what is known
+			return // an earlier state of a known conversation
 		}
 	}
 	m.lines = slices.DeleteFunc(m.lines, func(o knownConversation) bool { return begins(in, o.digests) })
@@ -463,7 +466,7 @@ func (m *sessionCache) remember(in []incoming, l *knownConversation) {
 	m.lines = m.lines[:min(len(m.lines), maxLines)]
 }
 
-// seen reads how often a session had the messages that were swept.
+// seen reads the counts of the messages that were swept, by digest.
 func seen(r store.ShelfReader, id string) map[digest]int {
 	counts := map[digest]int{}
 	b := r.Get(keySeen(id))
@@ -475,7 +478,7 @@ func seen(r store.ShelfReader, id string) map[digest]int {
 
 const seenSize = 8 + 4
 
-// writeSeen keeps the counts of a session whose messages go.
+// writeSeen stores the counts of a session whose messages are swept.
 func writeSeen(tx store.ShelfTx, id string, counts map[digest]int) error {
 	b := make([]byte, 0, len(counts)*seenSize)
 	for _, d := range slices.Sorted(maps.Keys(counts)) {

@@ -14,38 +14,39 @@ import (
 // HarvestJob.
 const JobHarvest = "harvest"
 
-// HarvestJob asks for a session to be harvested as far as its journal went when
-// it ended.
+// HarvestJob is the payload of a job that harvests a session, up to the message
+// that was last when it ended.
 type HarvestJob struct {
 	Session string `json:"session"`
 	Part    int    `json:"part"`
-	Upto    uint64 `json:"upto"` // the journal's last message, by Entry.Seq
+	Upto    uint64 `json:"upto"` // the last message to harvest, by Entry.Seq
 }
 
-// About says whose messages they are. Everything but ID may be empty.
+// About describes the origin of a session's messages. All fields but ID may be
+// empty.
 type About struct {
 	ID      string      `json:"id"`
-	Parent  string      `json:"parent,omitempty"` // the session that started this one, for a sub-agent's
+	Parent  string      `json:"parent,omitempty"` // for a sub-agent: the session that started this one
 	Project string      `json:"project,omitempty"`
 	Branch  string      `json:"branch,omitempty"`
 	Agent   string      `json:"agent,omitempty"`
 	Model   string      `json:"model,omitempty"`
-	Key     string      `json:"key,omitempty"`  // of the gateway, by its name, if all turns came with this one
-	Scope   ken.Scope   `json:"scope,omitzero"` // of what is learned in it
+	Key     string      `json:"key,omitempty"`  // name of the gateway's key, if all turns came with the same key
+	Scope   ken.Scope   `json:"scope,omitzero"` // scope of what is learned in the session
 	Scopes  []ken.Scope `json:"scopes,omitempty"`
 
-	DistrustUser bool `json:"distrust_user,omitempty"` // see ken.Turn; of one turn it holds for the session
+	DistrustUser bool `json:"distrust_user,omitempty"` // see ken.Turn; once set by a turn, it stays set
 }
 
-// State is where a session stands.
+// State is the state of a session.
 type State string
 
 // States of a session.
 const (
 	Open      State = "open"      // messages may still come
-	Ended     State = "ended"     // a job to harvest it waits or runs
-	Harvested State = "harvested" // what it taught is in the store; its messages go after the grace period
-	Failed    State = "failed"    // its job is dead; the messages stay
+	Ended     State = "ended"     // its harvest job waits or runs
+	Harvested State = "harvested" // its claims are stored; its messages are deleted after the grace period
+	Failed    State = "failed"    // its harvest job is dead; the messages stay
 )
 
 // Reason is why a session ended.
@@ -54,43 +55,43 @@ type Reason string
 // Reasons.
 const (
 	Idle     Reason = "idle"     // nothing came for session.idle
-	Closed   Reason = "closed"   // its program said so
-	Deleted  Reason = "deleted"  // the conversation was deleted; its messages go right after the harvest
-	Shutdown Reason = "shutdown" // the process ended
-	Died     Reason = "died"     // the process was gone without a word
+	Closed   Reason = "closed"   // the program ended it
+	Deleted  Reason = "deleted"  // the conversation was deleted; its messages are deleted right after the harvest
+	Shutdown Reason = "shutdown" // the process shut down
+	Died     Reason = "died"     // the process disappeared
 )
 
-// Info is what is known of a session beside its messages.
+// Info describes a session, without its messages.
 type Info struct {
 	About
 	State   State  `json:"state"`
 	Reason  Reason `json:"reason,omitempty"`
-	Part    int    `json:"part"`    // from 1; a session that goes on after its messages were deleted starts another
-	Process string `json:"process"` // that last wrote to it
+	Part    int    `json:"part"`    // from 1; a session that continues after a sweep starts another part
+	Process string `json:"process"` // the last process that wrote to it
 
 	Started   time.Time `json:"started"`
-	Active    time.Time `json:"active"` // the last message
+	Active    time.Time `json:"active"` // time of the last message
 	Ended     time.Time `json:"ended,omitzero"`
 	Harvested time.Time `json:"harvested,omitzero"`
 
 	Messages int    `json:"messages"` // in the journal
-	Last     uint64 `json:"last"`     // Seq of the last one, counted over all parts
+	Last     uint64 `json:"last"`     // Seq of the last message, counted over all parts
 
 	Outcome *Outcome `json:"outcome,omitempty"` // of the last harvest
 }
 
-// Outcome is what came of a harvest. The lists hold ids of claims.
+// Outcome is the result of a harvest. The lists hold ids of claims.
 type Outcome struct {
 	Episode    string         `json:"episode,omitempty"`
 	Learned    []string       `json:"learned,omitempty"`    // new facts
-	Reinforced []string       `json:"reinforced,omitempty"` // known already
-	Superseded []string       `json:"superseded,omitempty"` // replaced by a new one
+	Reinforced []string       `json:"reinforced,omitempty"` // existed already
+	Superseded []string       `json:"superseded,omitempty"` // replaced by a new claim
 	Disputed   []string       `json:"disputed,omitempty"`   // contradicted, and now in the attention queue
 	Patterns   []string       `json:"patterns,omitempty"`   // candidates, new or seen again
 	Findings   []string       `json:"findings,omitempty"`
-	Dropped    map[string]int `json:"dropped,omitempty"` // what was not kept, by reason: echo, unquoted, reasoning, limit, …
-	Model      string         `json:"model,omitempty"`   // that extracted; empty: the deterministic extractors
-	Note       string         `json:"note,omitempty"`    // such as why there was no model
+	Dropped    map[string]int `json:"dropped,omitempty"` // number of dropped candidates by reason: echo, unquoted, reasoning, limit, …
+	Model      string         `json:"model,omitempty"`   // the model that extracted; empty for the deterministic extractors
+	Note       string         `json:"note,omitempty"`    // such as why no model was used
 }
 
 // EpisodeBody is the body of a claim of kind episode.
@@ -106,22 +107,22 @@ type EpisodeBody struct {
 	Open     []string  `json:"open,omitempty"`  // questions without an answer
 }
 
-// Entry is one message of a journal, as it was kept: without reasoning, secrets
-// and control characters, and cut to the journal's limit. Blocks that the layer
+// Entry is one message as the journal stores it: without reasoning, secrets and
+// control characters, and cut to the journal's limit. Blocks that the layer
 // injected are never entries.
 type Entry struct {
-	Seq     uint64      `json:"seq"` // from 1, rising, not reused
+	Seq     uint64      `json:"seq"` // from 1, increasing, never reused
 	At      time.Time   `json:"at"`  // when the layer saw it, or the message's own time
 	Message ken.Message `json:"message"`
-	Cut     int         `json:"cut,omitempty"` // bytes left out of the text
+	Cut     int         `json:"cut,omitempty"` // bytes removed from the text
 
-	// Files are the hashes ("sha256:" and hex) of the files that the message is
+	// Files holds the hashes ("sha256:" and hex) of the files that the message is
 	// about, as they were when it came, by path relative to the project's root. An
-	// empty hash means that there was no such file.
+	// empty hash means that the file did not exist.
 	Files map[string]string `json:"files,omitempty"`
 }
 
-// ID names the entry in evidence.
+// ID returns the name of the entry in evidence.
 func (e *Entry) ID() string { return messageID(e.Seq) }
 
 // Injection is a piece of knowledge that the layer put before the model in this
@@ -129,44 +130,46 @@ func (e *Entry) ID() string { return messageID(e.Seq) }
 type Injection struct {
 	ID   string    `json:"id"` // of the claim or chunk
 	Kind ken.Kind  `json:"kind"`
-	Text string    `json:"text"` // as injected
-	At   time.Time `json:"at"`   // first
+	Text string    `json:"text"` // as injected, after cleaning
+	At   time.Time `json:"at"`   // time of the first injection
 }
 
-// Transcript is a whole session as far as its journal holds it.
+// Transcript is the journal's content of one session.
 type Transcript struct {
 	Info     Info
 	Entries  []Entry
 	Injected []Injection
-	// Checkpoint is the last one; nil when there is none.
+	// Checkpoint is the session's checkpoint; nil if there is none.
 	Checkpoint *Checkpoint
-	// Upto is the last message that a harvest has read, by Entry.Seq; 0 when there was none.
+	// Upto is the Entry.Seq of the last message that a harvest covered; 0 if there
+	// was no harvest.
 	Upto uint64
 }
 
-// Checkpoint is where a session stands, small enough to be put before the model
-// again when the conversation was cut or resumed.
+// Checkpoint summarises the state of a session. It is small enough to be put
+// before the model again when the conversation was cut or resumed.
 type Checkpoint struct {
 	At          time.Time `json:"at"`
-	Seq         uint64    `json:"seq"`                   // the last message that it covers
-	Goal        string    `json:"goal,omitempty"`        // what the user is after, in the user's words
+	Seq         uint64    `json:"seq"`                   // the last message that it covers, by Entry.Seq
+	Goal        string    `json:"goal,omitempty"`        // what the user wants, in the user's words
 	Focal       []string  `json:"focal,omitempty"`       // entities of the structure in focus, as analysis.Entity spells them; newest first
-	Aspects     []string  `json:"aspects,omitempty"`     // of them, "entity: aspect", as far as claims under them were injected; newest first
-	Entities    []string  `json:"entities,omitempty"`    // what else was named, newest first
-	Files       []string  `json:"files,omitempty"`       // touched, newest first
-	Open        []string  `json:"open,omitempty"`        // questions without an answer yet
-	Constraints []string  `json:"constraints,omitempty"` // that surfaced, as injected
+	Aspects     []string  `json:"aspects,omitempty"`     // "entity: aspect" of those entities, if claims under the aspect were injected; newest first
+	Entities    []string  `json:"entities,omitempty"`    // other names that were mentioned, newest first
+	Files       []string  `json:"files,omitempty"`       // files of tool calls, newest first
+	Open        []string  `json:"open,omitempty"`        // unanswered questions
+	Constraints []string  `json:"constraints,omitempty"` // rules that were injected, as injected
 	LastStep    string    `json:"last_step,omitempty"`   // what was done last
 }
 
-// fileFields are names of arguments that hold a file, as the tools of well-known
-// agents and of file servers have them, lower case without separators.
+// fileFields are the argument names that hold a file in the tools of well-known
+// agents and file servers, in lower case without separators.
 var fileFields = []string{"filepath", "filename", "targetfile", "notebookpath", "absolutepath", "relativeworkspacepath"}
 
-// pathFields hold a file or a folder, or lists of them.
+// pathFields are the argument names that hold a file, a folder, or a list of them.
 var pathFields = []string{"path", "file", "files", "paths", "filepaths", "relativepath", "source", "destination", "uri"}
 
-// filesOf are the files that an entry is about, by its calls and its annotation.
+// filesOf returns the files that an entry is about, from its calls and its
+// annotation.
 func filesOf(e *Entry) []string {
 	var out []string
 	for i := range e.Message.ToolCalls {
@@ -177,7 +180,7 @@ func filesOf(e *Entry) []string {
 	return append(out, slices.Sorted(maps.Keys(e.Files))...)
 }
 
-// collectFiles appends the files in a JSON value that stands under a field.
+// collectFiles appends the files in a JSON value of a field.
 func collectFiles(out []string, field string, v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -196,8 +199,8 @@ func collectFiles(out []string, field string, v any) []string {
 	return out
 }
 
-// fileIn reads the value of a field as a file. Of a field that may hold a folder,
-// only what looks like a file counts.
+// fileIn returns the file that a field's value names, and whether it names one.
+// For a field that may hold a folder, only a value that looks like a file counts.
 func fileIn(field, value string) (string, bool) {
 	field = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))
 	value = strings.TrimPrefix(strings.TrimSpace(value), "file://")
@@ -213,10 +216,11 @@ func fileIn(field, value string) (string, bool) {
 	return value, base != "." && base != "/" && base != ".." && (sure || named)
 }
 
-// mainFields hold what a call is about, the most telling first.
+// mainFields are the argument names that describe a call best, in order of
+// preference.
 var mainFields = []string{"command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt"}
 
-// describe says what a call does, such as "bash: go test ./...".
+// describe returns a short description of a call, such as "bash: go test ./...".
 func describe(c *ken.ToolCall) string {
 	v, ok := decode(c.Arguments)
 	if args, is := v.(map[string]any); ok && is {

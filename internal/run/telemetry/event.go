@@ -1,5 +1,5 @@
-// Package telemetry reports what the layer did in each turn: it writes context_assembly
-// events as JSON lines, one file a session.
+// Package telemetry reports what the layer did in each turn: it writes events as JSON lines,
+// one file for each session.
 package telemetry
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ContextAssembly says what one turn's context is made of. The field names are a
-// contract with dashboards; new ones may come, none will go.
+// ContextAssembly is the event that describes the composition of one turn's context. The field
+// names are a contract with dashboards; fields may be added, but none is removed.
 type ContextAssembly struct {
 	Event     string    `json:"event"` // "context_assembly"
 	Timestamp time.Time `json:"timestamp"`
@@ -18,7 +18,7 @@ type ContextAssembly struct {
 	KnowledgeRetrieved int `json:"knowledge_retrieved"` // items before trimming
 	KnowledgeIncluded  int `json:"knowledge_included"`  // items in the block
 	MemoryLoaded       int `json:"memory_loaded"`       // pinned entries
-	MemoryIncluded     int `json:"memory_included"`     // of these, in the block
+	MemoryIncluded     int `json:"memory_included"`     // pinned entries in the block
 	Artifacts          int `json:"artifacts"`           // parts that the layer added
 
 	ContextChars      int       `json:"context_chars"` // code points of all messages, the layer's included
@@ -33,7 +33,7 @@ type ContextAssembly struct {
 	Cause string `json:"cause"`
 }
 
-// Breakdown is ContextChars by where the characters come from.
+// Breakdown splits ContextChars by source.
 type Breakdown struct {
 	SystemPrompt   int `json:"system_prompt"`
 	Memory         int `json:"memory"`
@@ -42,41 +42,41 @@ type Breakdown struct {
 	History        int `json:"history"`
 }
 
-// ToolTokens is the estimate for one tool schema, which travels beside the
-// messages and is in no character count.
+// ToolTokens is the estimated size of one tool schema, in tokens. Schemas are sent beside the
+// messages and are part of no character count.
 const ToolTokens = 450
 
-// TurnEnd is the event of a turn whose answer has come: it is about what the model did, and has
-// none of its words.
+// TurnEnd is the event of a turn whose answer has arrived. It describes the answer and quotes
+// none of it.
 type TurnEnd struct {
 	Event     string    `json:"event"` // "turn_end"
 	Timestamp time.Time `json:"timestamp"`
 	SessionID string    `json:"session_id"`
 	Turn      string    `json:"turn"`
 
-	AnswerChars  int    `json:"answer_chars"` // code points of what was said, without reasoning
+	AnswerChars  int    `json:"answer_chars"` // code points of the answer, without reasoning
 	ToolCalls    int    `json:"tool_calls"`
-	Finish       string `json:"finish"` // why the model stopped, in the provider's word; empty where it does not say
-	Failed       bool   `json:"failed"` // there was no answer, or an error in it
+	Finish       string `json:"finish"` // why the model stopped, in the provider's word; empty if unknown
+	Failed       bool   `json:"failed"` // no answer, or an error in it
 	InputTokens  int    `json:"input_tokens"`
-	CachedTokens int    `json:"cached_tokens"` // of these, from the provider's cache
-	OutputTokens int    `json:"output_tokens"` // reasoning included
+	CachedTokens int    `json:"cached_tokens"` // input tokens from the provider's cache
+	OutputTokens int    `json:"output_tokens"` // includes reasoning
 }
 
-// Reasoning is the event of an answer that came with reasoning. The text is never read into it.
+// Reasoning is the event of an answer with reasoning. It never contains the reasoning's text.
 type Reasoning struct {
 	Event     string    `json:"event"` // "reasoning"
 	Timestamp time.Time `json:"timestamp"`
 	SessionID string    `json:"session_id"`
 	Turn      string    `json:"turn"`
 
-	ReasoningChars  int `json:"reasoning_chars"`  // code points that came; providers may hide them
-	ReasoningTokens int `json:"reasoning_tokens"` // as the provider counts; 0 where it does not say
+	ReasoningChars  int `json:"reasoning_chars"`  // code points received; providers may hide some
+	ReasoningTokens int `json:"reasoning_tokens"` // as counted by the provider; 0 if unknown
 }
 
-// causes tells the kinds of a receipt's cause apart, the first that fits. Receipts
-// say the cause in words for people, with names and numbers in it; metrics and
-// traces need one of a few.
+// causes maps texts of a receipt's cause to a class; the first match counts. Receipts give the
+// cause as a sentence for people, with names and numbers. Metrics and traces need one of a few
+// words.
 var causes = []struct {
 	class string
 	is    func(s, part string) bool
@@ -95,8 +95,8 @@ var causes = []struct {
 	{"keyword", strings.HasPrefix, "keyword:"},
 }
 
-// CauseClass is the kind of a receipt's cause: one of a dozen words, "none" for no
-// cause, "other" for one that is not known.
+// CauseClass returns the class of a receipt's cause: one of a dozen words, "none" for no cause,
+// "other" for an unknown one.
 func CauseClass(cause string) string {
 	if cause == "" {
 		return "none"
@@ -109,8 +109,8 @@ func CauseClass(cause string) string {
 	return "other"
 }
 
-// Taint says that a tool call of an answer repeats what an external claim said. The
-// field names are a contract, like those of ContextAssembly. It does not quote.
+// Taint is the event of a tool call that repeats the text of an external claim. It does not
+// quote the text. The field names are a contract, like those of ContextAssembly.
 type Taint struct {
 	Event     string    `json:"event"` // "taint"
 	Timestamp time.Time `json:"timestamp"`

@@ -12,27 +12,28 @@ import (
 	"sync"
 )
 
-// maxOpen bounds the session files kept open at once.
+// maxOpen is the largest number of session files open at once.
 const maxOpen = 64
 
-// ErrClosed is wrapped by the error of a write to a closed log.
+// ErrClosed is wrapped by the error of a write to a closed Log.
 var ErrClosed = errors.New("the event log is closed")
 
-// Log appends events to FOLDER/SESSION.jsonl. Safe for concurrent use. Each
-// event is written whole, in one write, as soon as it is given.
+// Log appends events to FOLDER/SESSION.jsonl. It is safe for concurrent use.
+// Each event is written at once, in one write.
 type Log struct {
 	dir string
 
-	mu     sync.Mutex // guards the rest, and keeps lines whole
+	mu     sync.Mutex // guards the fields below and keeps lines whole
 	files  map[string]*os.File
 	closed bool
 }
 
-// Open returns a log into dir, which is created with the first event.
+// Open returns a log into dir. The folder is created with the first event. The
+// caller closes the log.
 func Open(dir string) *Log { return &Log{dir: dir, files: map[string]*os.File{}} }
 
-// Write appends one event to the session's file. A session without a name goes
-// to "default".
+// Write appends one event to the session's file. Events without a session go to
+// "default".
 func (l *Log) Write(session string, event any) error {
 	line, err := json.Marshal(event)
 	if err != nil {
@@ -60,7 +61,7 @@ func (l *Log) file(name string) (*os.File, error) {
 	if len(l.files) >= maxOpen {
 		for other, f := range l.files {
 			delete(l.files, other)
-			_ = f.Close() // every event in it was written already
+			_ = f.Close() // all its events were written
 			break
 		}
 	}
@@ -87,12 +88,13 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// maxName bounds the escaped name in a file's name; file systems allow 255 bytes.
+// maxName limits the escaped name in a file name; file systems allow 255 bytes.
 const maxName = 200
 
-// FileName is the file of a session: its name, escaped where a file system or a
-// path would object. A name that is too long ends in a hash of the whole, and is
-// then longer than any that is not, so that no two sessions share a file.
+// FileName returns the file name of a session: the session's id, escaped where a
+// file system or a path requires it. An id that is too long is cut and ends in a
+// hash of the whole id. Such a name is longer than any unhashed name, so no two
+// sessions share a file.
 func FileName(session string) string {
 	if session == "" {
 		session = "default"

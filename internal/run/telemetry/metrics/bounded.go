@@ -8,24 +8,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// MaxValues bounds the values of a label that come from outside. What comes after
-// the first so many is counted under [Other].
+// MaxValues is the largest number of values of a label that comes from outside. Further values
+// are counted under [Other].
 const MaxValues = 32
 
-// Other is the label's value for what has none of its own.
+// Other is the label value for everything beyond the limit.
 const Other = "other"
 
-// maxLabelBytes bounds a label's value; no model's or route's name is longer.
+// maxLabelBytes limits a label value; no model's or route's name is longer.
 const maxLabelBytes = 96
 
-// bounded lets the first MaxValues values of a label through.
+// bounded admits the first MaxValues values of a label.
 type bounded struct {
 	mu   sync.RWMutex // guards seen
 	seen map[string]bool
 }
 
-// value returns v itself or Other. A value that is no proper name, such as one that
-// is too long, takes no place.
+// value returns v if it is admitted, else Other. An invalid value, such as one that is too
+// long, returns Other and does not count towards MaxValues.
 func (b *bounded) value(v string) string {
 	b.mu.RLock()
 	known, full := b.seen[v], len(b.seen) >= MaxValues
@@ -38,20 +38,20 @@ func (b *bounded) value(v string) string {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.seen[v] && len(b.seen) >= MaxValues { // others were faster
+	if !b.seen[v] && len(b.seen) >= MaxValues { // another goroutine filled it meanwhile
 		return Other
 	}
 	if b.seen == nil {
 		b.seen = map[string]bool{}
 	}
-	v = strings.Clone(v) // it may be a part of a whole request
+	v = strings.Clone(v) // v may be a substring of a large request
 	b.seen[v] = true
 	return v
 }
 
 func named(v string) bool { return v != "" && len(v) <= maxLabelBytes && utf8.ValidString(v) }
 
-// clip is for values that the program itself gives.
+// clip shortens a value that the program itself provides.
 func clip(v string) string {
 	v = strings.ToValidUTF8(v, "")
 	if len(v) > maxLabelBytes {
@@ -60,8 +60,8 @@ func clip(v string) string {
 	return v
 }
 
-// vector is a metric with one bounded label, of counters or of observers. Those that were used
-// before are found without a lock.
+// vector is a metric with one bounded label, of counters or of observers. Known values are
+// found without a lock.
 type vector[M any] struct {
 	bounded
 	vec interface{ WithLabelValues(...string) M }

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Metrics counts. It is safe for concurrent use, and so is a nil one, which counts
-// nothing.
+// Metrics counts events and serves them. It is safe for concurrent use. A nil Metrics
+// counts nothing.
 type Metrics struct {
 	reg      *prometheus.Registry
 	families []family // in the order of docs/metrics.md
@@ -52,10 +52,10 @@ type Metrics struct {
 	owners map[string]http.Handler // see HandlerOf
 }
 
-// family is one metric as the documentation shows it.
+// family describes one metric for the documentation.
 type family struct{ name, kind, labels, help string }
 
-// New returns metrics with nothing counted yet.
+// New returns metrics that are all zero.
 func New() *Metrics {
 	m := &Metrics{reg: prometheus.NewRegistry()}
 	m.declareTurns()
@@ -66,7 +66,7 @@ func New() *Metrics {
 	return m
 }
 
-// Build says what runs: the version and the revision of the source. A second call
+// Build sets the version and the source revision of the running program. A second call
 // replaces the first.
 func (m *Metrics) Build(version, revision string) {
 	if m == nil {
@@ -76,11 +76,11 @@ func (m *Metrics) Build(version, revision string) {
 	m.build.WithLabelValues(clip(version), clip(revision), runtime.Version()).Set(1)
 }
 
-// maxScrapes bounds the scrapes that are served at once; more get a 503.
+// maxScrapes is the largest number of concurrent scrapes; further ones get a 503.
 const maxScrapes = 4
 
-// Handler serves the metrics. It answers within some [SourceTimeout], whatever the
-// sources do. A nil Metrics serves 404.
+// Handler serves the metrics. It answers within about [SourceTimeout], even if sources
+// hang. A nil Metrics serves 404.
 func (m *Metrics) Handler() http.Handler {
 	if m == nil {
 		return http.NotFoundHandler()
@@ -88,8 +88,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// HandlerOf serves what Watch and WatchAttention have of one owner, and the build. What
-// is counted over all owners is left out: it tells of the others.
+// HandlerOf serves the metrics of one owner that Watch and WatchAttention read, and the
+// build. Metrics counted over all owners are left out, because they reveal the use by
+// other owners.
 func (m *Metrics) HandlerOf(owner string) http.Handler {
 	if m == nil {
 		return http.NotFoundHandler()
@@ -114,8 +115,8 @@ func (m *Metrics) HandlerOf(owner string) http.Handler {
 	return h
 }
 
-// Taint counts a tool call that repeats an external claim, by what was done about
-// it: "flag" or "block".
+// Taint counts a tool call that repeats an external claim, by the action taken: "flag"
+// or "block".
 func (m *Metrics) Taint(action string) {
 	if m != nil {
 		m.taints.with(action).Inc()
@@ -168,6 +169,6 @@ func (m *Metrics) histogramVec(name, help string, buckets []float64, labels ...s
 	return h
 }
 
-// tiers are the label's values, by tier.
+// tiers holds the label values, by tier.
 var tiers = [4]string{ken.Guessed: ken.Guessed.String(), ken.Assumed: ken.Assumed.String(),
 	ken.Inferred: ken.Inferred.String(), ken.Verified: ken.Verified.String()}

@@ -11,25 +11,24 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// SourceTimeout is how long a scrape waits for its sources, which all run at once.
+// SourceTimeout is how long a scrape waits for its sources, which run in parallel.
 const SourceTimeout = time.Second
 
-// sources is a collector that asks whoever knows.
+// sources is a collector that reads other components at every scrape.
 type sources struct {
 	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up, keyRequests, keyTokens, keyCost *prometheus.Desc
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	list  []*source
-	usage func() []usage.Row // nil until somebody counts it
+	usage func() []usage.Row // nil until WatchUsage
 }
 
-// maxSources bounds what is asked at a scrape: MaxValues owners have two sources each,
-// and there are a few more.
+// maxSources limits the sources: two for each of MaxValues owners, and a few more.
 const maxSources = 2*MaxValues + 8
 
 type source struct {
 	name  string
-	owner string // whose figures it has; "" for the whole process
+	owner string // owner of the source's figures; "" for the whole process
 	read  func(context.Context) ([]prometheus.Metric, error)
 
 	mu   sync.Mutex // guards busy
@@ -87,7 +86,7 @@ func (s *sources) Collect(ch chan<- prometheus.Metric) {
 	s.writeUsage(ch, "")
 }
 
-// ownerCollector is the collector of one owner's sources.
+// ownerCollector collects one owner's sources.
 type ownerCollector struct {
 	*sources
 	owner string
@@ -99,7 +98,7 @@ func (o ownerCollector) Collect(ch chan<- prometheus.Metric) {
 	o.writeUsage(ch, o.owner)
 }
 
-// collect asks those sources that may be asked.
+// collect reads the sources for which may returns true.
 func (s *sources) collect(ch chan<- prometheus.Metric, may func(*source) bool) {
 	s.mu.Lock()
 	list := make([]*source, 0, len(s.list))
@@ -128,8 +127,8 @@ func (s *sources) collect(ch chan<- prometheus.Metric, may func(*source) bool) {
 	}
 }
 
-// within waits for an answer until ctx ends. One that is there counts, however late
-// it is looked at.
+// within waits for an answer until ctx ends. An answer that is ready counts, even if
+// ctx has ended.
 func within(ctx context.Context, answer <-chan []prometheus.Metric) (got []prometheus.Metric, ok bool) {
 	select {
 	case got, ok = <-answer:
@@ -143,8 +142,9 @@ func within(ctx context.Context, answer <-chan []prometheus.Metric) (got []prome
 	return got, ok
 }
 
-// ask returns where the source's answer comes. The channel is closed without one
-// when the source is still busy with an earlier scrape, errs or panics.
+// ask starts reading the source and returns the channel for the result. The channel is
+// closed without a result if the source is still busy with an earlier scrape, fails or
+// panics.
 func (src *source) ask(ctx context.Context) <-chan []prometheus.Metric {
 	out := make(chan []prometheus.Metric, 1)
 	if !src.acquire() {

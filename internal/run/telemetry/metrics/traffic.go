@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// requestBuckets reach from a request that is passed on at once to a model that
-// writes for minutes.
+// requestBuckets range from a request that is passed on at once to a model that writes
+// for minutes. In seconds.
 var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 
 func (m *Metrics) declareTraffic() {
@@ -20,9 +20,9 @@ func (m *Metrics) declareTraffic() {
 	m.tokens = m.counterVec("ken_gen_ai_tokens_total", "Tokens as the upstream counted them, by the model that it named and by type: input, of these cached, and output.", "model", "type")
 }
 
-// Request counts an HTTP request that is over. route is the pattern that it
-// matched, never its path. total and firstByte are from its arrival; a firstByte of
-// 0 means that there was none.
+// Request counts a finished HTTP request. route is the pattern that it matched, never
+// its path. total and firstByte are measured from its arrival; a firstByte of 0 means
+// that no byte was sent.
 func (m *Metrics) Request(route string, status int, total, firstByte time.Duration) {
 	if m == nil {
 		return
@@ -35,7 +35,7 @@ func (m *Metrics) Request(route string, status int, total, firstByte time.Durati
 	}
 }
 
-// class is a status's class, such as 2xx. What is no status is 0xx.
+// class returns the class of a status, such as 2xx, and 0xx for an invalid status.
 func class(status int) string {
 	if status < 100 || status > 599 {
 		return "0xx"
@@ -43,8 +43,8 @@ func class(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// Stream counts an answer that is being streamed, until the function that it
-// returns is called, once.
+// Stream counts a streamed answer as running until the returned function is called.
+// Call it once.
 func (m *Metrics) Stream() (done func()) {
 	if m == nil {
 		return func() {}
@@ -53,33 +53,33 @@ func (m *Metrics) Stream() (done func()) {
 	return m.streams.Dec
 }
 
-// UpstreamError counts a call of the upstream that went wrong. kind is one of a few
-// words, such as connect, timeout, cut, rate_limited or server.
+// UpstreamError counts a failed call of the upstream. kind is one of a few words, such
+// as connect, timeout, cut, rate_limited or server.
 func (m *Metrics) UpstreamError(kind string) {
 	if m != nil {
 		m.upstream.with(kind).Inc()
 	}
 }
 
-// Untouched counts a model call that was passed on without new knowledge, for one of a
-// few reasons.
+// Untouched counts a model call that was passed on without new knowledge, by reason.
+// There are few reasons.
 func (m *Metrics) Untouched(reason string) {
 	if m != nil {
 		m.untouched.with(reason).Inc()
 	}
 }
 
-// Policy counts a model call about which a rule decided, by the rule's name.
+// Policy counts a model call that a policy rule decided, by the rule's name.
 func (m *Metrics) Policy(rule string) {
 	if m != nil {
 		m.policies.with(rule).Inc()
 	}
 }
 
-// Usage counts what the upstream says that an answer cost. model should be the name
-// that the upstream answered with, not the request's: the first [MaxValues] names
-// get a label of their own, and a client must not use them up with inventions.
-// cached is a part of input.
+// Usage counts the tokens that the upstream reports for an answer. model should be the
+// name in the answer, not in the request: only the first [MaxValues] names get a label
+// of their own, and a client must not fill them with invented names. cached is a part
+// of input.
 func (m *Metrics) Usage(model string, input, output, cached int) {
 	if m == nil {
 		return

@@ -7,7 +7,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry"
 )
 
-// assembleBuckets are around what a turn takes: 0.1 ms to the deadline and beyond.
+// assembleBuckets range from 0.1 ms to beyond the deadline of a turn. In
+// seconds.
 var assembleBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .15, .25, .5, 1}
 
 func (m *Metrics) declareTurns() {
@@ -29,9 +30,8 @@ func (m *Metrics) declareTurns() {
 	m.taints = &counters{vec: m.counterVec("ken_taints_total", "Tool calls of answers that repeat an external claim, by what was done.", "action")}
 }
 
-// Turn counts one model call that the layer prepared. It reads the receipt and
-// keeps nothing of it. What a reused block consists of was counted when it was
-// composed.
+// Turn counts one model call that the layer prepared. It does not retain the
+// receipt. The items of a reused block are not counted again.
 func (m *Metrics) Turn(r *ken.Receipt) {
 	if m == nil {
 		return
@@ -49,7 +49,7 @@ func (m *Metrics) Turn(r *ken.Receipt) {
 	}
 	m.overflowed.Add(float64(max(r.OverflowedConstraints, 0)))
 	for stage, ms := range r.MS {
-		if stage != "total" && stage != "assemble" { // those are the whole
+		if stage != "total" && stage != "assemble" { // those two are sums of the others
 			m.stages.with(stage).Observe(ms / 1000)
 		}
 	}
@@ -61,8 +61,8 @@ func (m *Metrics) Turn(r *ken.Receipt) {
 	}
 }
 
-// blocks counts by tier first: a block has dozens of items, and a counter costs
-// more than an addition.
+// blocks counts items by tier. It adds them up first: a block has dozens of
+// items, and a counter costs more than an addition.
 func (m *Metrics) blocks(items []ken.Item) {
 	var n, chars [len(tiers)]int
 	for i := range items {
@@ -78,8 +78,8 @@ func (m *Metrics) blocks(items []ken.Item) {
 	}
 }
 
-// cutReasons is how many reasons are added up before they are counted; there are
-// about ten.
+// cutReasons is the number of different reasons that are added up before they
+// are counted; there are about ten.
 const cutReasons = 12
 
 func (m *Metrics) cutOff(cuts []ken.Cut) {

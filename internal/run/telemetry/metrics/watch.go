@@ -8,20 +8,19 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// State is what one owner's store says of itself. What is nil is not known, and
-// left out.
+// State holds one owner's figures. A nil field is unknown and left out.
 type State struct {
 	Records  *int           // claims and chunks of the repository
-	Events   *uint64        // of the log, ever
-	Embedded *int           // records that have a vector of the embedder in use
+	Events   *uint64        // events in the log since its beginning
+	Embedded *int           // records with a vector of the current embedder
 	Jobs     map[string]int // by state
 
-	Filed map[string]uint64 // what was filed in the background, ever, by outcome
+	Filed map[string]uint64 // exchanges filed in the background since the beginning, by outcome
 }
 
-// WatchAttention has an owner's attention queue asked at every scrape, as Watch does:
-// how many items wait for a person, by severity. It is a source of its own because it
-// reads claims.
+// WatchAttention reads an owner's attention queue at every scrape, as Watch does: how
+// many items wait for a person, by severity. It is a separate source because it reads
+// claims, which is slower.
 func (m *Metrics) WatchAttention(owner string, read func(context.Context) (map[string]int, error)) {
 	if m == nil {
 		return
@@ -36,8 +35,8 @@ func (m *Metrics) WatchAttention(owner string, read func(context.Context) (map[s
 	})
 }
 
-// WatchUsage has what keys used since the process started asked for at every scrape. read
-// bounds how many keys, owners and models it tells apart.
+// WatchUsage reads what keys used since the process started at every scrape. read limits
+// how many keys, owners and models it tells apart.
 func (m *Metrics) WatchUsage(read func() []usage.Row) {
 	if m == nil {
 		return
@@ -47,7 +46,7 @@ func (m *Metrics) WatchUsage(read func() []usage.Row) {
 	m.sources.usage = read
 }
 
-// writeUsage writes usage as metrics; owner "" is all of it.
+// writeUsage writes usage as metrics; owner "" means all owners.
 func (s *sources) writeUsage(ch chan<- prometheus.Metric, owner string) {
 	s.mu.Lock()
 	read := s.usage
@@ -58,7 +57,7 @@ func (s *sources) writeUsage(ch chan<- prometheus.Metric, owner string) {
 	seen := map[[3]string]bool{}
 	for _, r := range read() {
 		id := [3]string{clip(r.Key), clip(r.Owner), clip(r.Model)}
-		if owner != "" && r.Owner != owner || seen[id] { // names that differ beyond what a label holds
+		if owner != "" && r.Owner != owner || seen[id] { // skip names that differ only beyond maxLabelBytes
 			continue
 		}
 		seen[id] = true
@@ -80,23 +79,22 @@ func (s *sources) writeUsage(ch chan<- prometheus.Metric, owner string) {
 	}
 }
 
-// Work is what a layer says of what it does behind the turns' backs, since it was
-// opened.
+// Work counts what a layer has done in the background since it was opened.
 type Work struct {
-	Written uint64 // records of turns and answers that reached the journals and the receipts
-	Lost    uint64 // records that were left out, because turns came too fast
-	Waiting int    // records that are still to be written
+	Written uint64 // records of turns and answers written to the journals and the receipts
+	Lost    uint64 // records dropped because turns came too fast
+	Waiting int    // records not yet written
 
-	Harvested uint64 // harvests that were done
-	Retried   uint64 // that failed and are due again
-	Dead      uint64 // that were given up on
+	Harvested uint64 // harvests done
+	Retried   uint64 // harvests that failed and will be tried again
+	Dead      uint64 // harvests that failed for good
 }
 
-// Watch has an owner's store asked at every scrape. read runs on a goroutine of the
-// scrape; when it has not returned within [SourceTimeout], or errs, the scrape goes
-// on without, and ken_source_up says so. It is not called again before it has
-// returned. At most [MaxValues] owners can be watched; a second Watch of one
-// replaces the first. Its owner is the label's value.
+// Watch reads an owner's figures at every scrape. read runs on a goroutine of the scrape.
+// If it does not return within [SourceTimeout], or fails, the scrape continues without it
+// and ken_source_up shows that. It is not called again before it has returned. At most
+// [MaxValues] owners can be watched; a second Watch of an owner replaces the first. owner
+// is the label's value.
 func (m *Metrics) Watch(owner string, read func(context.Context) (State, error)) {
 	if m == nil {
 		return
@@ -111,7 +109,7 @@ func (m *Metrics) Watch(owner string, read func(context.Context) (State, error))
 	})
 }
 
-// WatchWork has a layer asked at every scrape for what it did.
+// WatchWork reads a layer's counts at every scrape.
 func (m *Metrics) WatchWork(read func() Work) {
 	if m == nil {
 		return
@@ -130,11 +128,11 @@ func (m *Metrics) WatchWork(read func() Work) {
 	})
 }
 
-// breakerStates are the values of ken_breaker_state's label.
+// breakerStates lists the values of ken_breaker_state's label.
 var breakerStates = [...]string{"closed", "half-open", "open"}
 
-// WatchBreaker has a breaker asked at every scrape; read returns closed, half-open
-// or open.
+// WatchBreaker reads a breaker's state at every scrape; read returns closed, half-open or
+// open.
 func (m *Metrics) WatchBreaker(name string, read func() string) {
 	if m == nil {
 		return
@@ -154,7 +152,7 @@ func (m *Metrics) WatchBreaker(name string, read func() string) {
 	})
 }
 
-// state writes a store's numbers as metrics.
+// state writes an owner's figures as metrics.
 func (s *sources) state(owner string, st *State) (out []prometheus.Metric) {
 	add := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
 		out = append(out, prometheus.MustNewConstMetric(d, kind, v, owner))
@@ -176,7 +174,7 @@ func (s *sources) state(owner string, st *State) (out []prometheus.Metric) {
 	return append(out, counted(s.jobs, owner, st.Jobs)...)
 }
 
-// counted writes how many there are of each kind.
+// counted writes one metric for each kind in n.
 func counted(d *prometheus.Desc, owner string, n map[string]int) (out []prometheus.Metric) {
 	for kind, n := range n {
 		if len(out) < MaxValues && named(kind) {

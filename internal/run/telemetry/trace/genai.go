@@ -10,13 +10,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Call is a call of the upstream.
+// Call describes a call of the upstream.
 type Call struct {
 	Model        string // as requested
-	Provider     string // openai, anthropic, …; "" means openai, whose protocol it is
-	Server       string // the host's name
+	Provider     string // openai, anthropic, …; "" means openai, because the protocol is OpenAI's
+	Server       string // host name
 	Port         int    // 0 leaves it out
-	Conversation string // the session
+	Conversation string // the session's id
 	Stream       bool
 }
 
@@ -45,7 +45,7 @@ func (t *Tracer) Chat(ctx context.Context, c Call) (context.Context, *Span) {
 	return t.start(ctx, strings.TrimRight("chat "+clip(c.Model), " "), trace.SpanKindClient, attrs...)
 }
 
-// FirstByte says that the first byte of the answer is there. Call it once.
+// FirstByte records when the first byte of the answer arrived. Call it once.
 func (s *Span) FirstByte() {
 	if s == nil {
 		return
@@ -53,7 +53,7 @@ func (s *Span) FirstByte() {
 	s.span.SetAttributes(semconv.GenAIResponseTimeToFirstChunkKey.Float64(s.tracer.now().Sub(s.begin).Seconds()))
 }
 
-// Answer is what a model's answer says of itself.
+// Answer holds what the upstream reports about its answer.
 type Answer struct {
 	ID, Model string
 	Finish    []string // why each choice ended
@@ -62,7 +62,7 @@ type Answer struct {
 	Cached    int
 }
 
-// Answer records what the upstream said of its answer.
+// Answer records the upstream's report about its answer.
 func (s *Span) Answer(a Answer) {
 	if s == nil {
 		return

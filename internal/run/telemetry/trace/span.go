@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Span is something that takes time. It is safe for concurrent use, and must be
-// ended. A nil one records nothing.
+// Span is one timed operation. It is safe for concurrent use. The caller must end
+// it. A nil Span records nothing.
 type Span struct {
 	span   trace.Span
 	tracer *Tracer
@@ -26,8 +26,8 @@ type Span struct {
 	server bool
 }
 
-// Request begins the server span of a request, as a child of the span that the
-// request's traceparent names. ctx is the request's, with the span in it. The
+// Request starts the server span of a request, as a child of the span in the
+// request's traceparent header. It returns the request's context with the span. The
 // request is not changed.
 func (t *Tracer) Request(ctx context.Context, r *http.Request) (context.Context, *Span) {
 	if t == nil {
@@ -46,8 +46,8 @@ func (t *Tracer) Request(ctx context.Context, r *http.Request) (context.Context,
 	return ctx, s
 }
 
-// Route says which pattern a request matched, such as "POST /v1/messages". A path
-// itself is not recorded: it may hold ids.
+// Route records the pattern that a request matched, such as "POST /v1/messages". The
+// path itself is not recorded, because it may contain ids.
 func (s *Span) Route(pattern string) {
 	if s == nil {
 		return
@@ -61,7 +61,7 @@ func (s *Span) Route(pattern string) {
 	s.span.SetAttributes(semconv.HTTPRoute(path))
 }
 
-// Session says which conversation a request belongs to, and whose it is.
+// Session records the owner and the session of a request.
 func (s *Span) Session(owner, session string) {
 	if s == nil {
 		return
@@ -72,9 +72,9 @@ func (s *Span) Session(owner, session string) {
 	}
 }
 
-// End ends the span. status is the HTTP status, 0 when there is none; err is what
-// went wrong, of which only the kind is recorded. On a server span, a status below
-// 500 is the client's matter and no error.
+// End ends the span. status is the HTTP status, 0 if there is none. Of err only the
+// type is recorded. On a server span, a status below 500 is not an error, because it
+// is the client's.
 func (s *Span) End(status int, err error) {
 	if s == nil {
 		return
@@ -96,8 +96,8 @@ func (s *Span) End(status int, err error) {
 	s.span.End(trace.WithTimestamp(s.tracer.now()))
 }
 
-// errorType is a word for a kind of error. Its text is left out: an upstream's error
-// may quote the request.
+// errorType returns a word for the kind of an error. The error's text is not used,
+// because an upstream's error may quote the request.
 func errorType(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -115,7 +115,8 @@ func errorType(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// method is a request's method, as the conventions want it: of a closed set.
+// method returns a request's method, or a fixed word for an unknown one, as the
+// semantic conventions require.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions,
@@ -125,7 +126,7 @@ func method(m string) string {
 	return "_OTHER"
 }
 
-// maxValue bounds an attribute that comes from outside, in bytes.
+// maxValue limits an attribute value that comes from outside, in bytes.
 const maxValue = 256
 
 func clip(s string) string {

@@ -27,25 +27,26 @@ import (
 const CloseTimeout = time.Second
 
 // Options configures Open. The zero value records nothing, unless the environment
-// says otherwise.
+// enables it.
 type Options struct {
 	// Endpoint is the collector's URL, such as http://localhost:4318. One without a
-	// path gets /v1/traces. Empty: what OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
-	// OTEL_EXPORTER_OTLP_ENDPOINT say; off when they say nothing either. The other
-	// variables of the SDK apply, such as OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and
-	// OTEL_EXPORTER_OTLP_HEADERS; OTEL_SDK_DISABLED=true and OTEL_TRACES_EXPORTER=none
-	// switch everything off.
+	// path gets /v1/traces. If empty, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+	// OTEL_EXPORTER_OTLP_ENDPOINT is used; if they are empty too, tracing is off. The
+	// other variables of the SDK apply, such as OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER
+	// and OTEL_EXPORTER_OTLP_HEADERS; OTEL_SDK_DISABLED=true and
+	// OTEL_TRACES_EXPORTER=none switch everything off.
 	Endpoint string
-	// Version of the program, for the resource.
+	// Version is the program's version, for the resource attributes.
 	Version string
-	// Exporter is used instead of OTLP, and Endpoint and the environment do not matter.
+	// Exporter replaces OTLP. Endpoint and the environment are then ignored.
 	Exporter sdk.SpanExporter
-	// Log hears of a collector that takes no spans, once in a row. Default slog.Default().
+	// Log receives one warning when the collector starts to fail. Default
+	// slog.Default().
 	Log *slog.Logger
 	Now func() time.Time // default time.Now
 }
 
-// Tracer makes spans. It is safe for concurrent use. Close it when done.
+// Tracer creates spans. It is safe for concurrent use. The caller closes it.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -53,8 +54,8 @@ type Tracer struct {
 	now      func() time.Time
 }
 
-// Open returns a tracer, nil when nothing is to be recorded. It does not wait for
-// the collector. Errors: ErrInvalid for an endpoint that is no URL.
+// Open returns a tracer, or nil if tracing is off. It does not wait for the collector.
+// Errors: ErrInvalid for an endpoint that is not a URL.
 func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if o.Exporter == nil && off(o.Endpoint) {
 		return nil, nil
@@ -72,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 			return nil, err
 		}
 	}
-	// What the environment says comes last, and wins.
+	// The environment is last, so it overrides the other attributes.
 	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		semconv.ServiceName("ken"), semconv.ServiceVersion(cmp.Or(o.Version, "unknown"))), resource.WithFromEnv())
 	if err != nil && res == nil {
@@ -84,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// off reports whether neither the configuration nor the environment wants traces.
+// off reports whether tracing is off in the configuration and in the environment.
 func off(endpoint string) bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return true
@@ -108,8 +109,8 @@ func otlp(ctx context.Context, endpoint string) (sdk.SpanExporter, error) {
 	return otlptracehttp.New(ctx, with...)
 }
 
-// Close sends what is left, for [CloseTimeout] at most, and drops the rest. Spans
-// that are ended later are not recorded.
+// Close sends the remaining spans, for [CloseTimeout] at most, and drops the rest.
+// Spans that end later are not recorded.
 func (t *Tracer) Close() error {
 	if t == nil {
 		return nil
@@ -119,13 +120,13 @@ func (t *Tracer) Close() error {
 	err := t.provider.Shutdown(ctx)
 	t.exporter.cut()
 	if ctx.Err() != nil {
-		return nil // a collector that is away is no fault of the program that ends
+		return nil // an unreachable collector is not an error of the program
 	}
 	return err
 }
 
-// ID returns the ids of the trace and the span that ctx is in, for logs; empty when
-// it is in none.
+// ID returns the ids of the trace and the span in ctx, for logs; empty if there is
+// none.
 func ID(ctx context.Context) (traceID, spanID string) {
 	c := trace.SpanContextFromContext(ctx)
 	if !c.IsValid() {
@@ -134,23 +135,23 @@ func ID(ctx context.Context) (traceID, spanID string) {
 	return c.TraceID().String(), c.SpanID().String()
 }
 
-// incoming is the one form in which a trace is taken up from a client, and handed on.
+// incoming reads and writes the trace context headers of the W3C, the only supported
+// format.
 var incoming = propagation.TraceContext{}
 
-// Inject names the span that ctx is in as the parent of what a request with these
-// headers leads to: traceparent, and the tracestate of the trace. It does nothing when
-// ctx is in none.
+// Inject writes the span in ctx to the headers of an outgoing request, as its parent:
+// traceparent, and the trace's tracestate. Without a span in ctx it does nothing.
 func Inject(ctx context.Context, h http.Header) { incoming.Inject(ctx, propagation.HeaderCarrier(h)) }
 
-// start begins a span with attributes.
+// start starts a span with attributes.
 func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, attrs ...attribute.KeyValue) (context.Context, *Span) {
 	at := t.now()
 	ctx, s := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(at), trace.WithAttributes(attrs...))
 	return ctx, &Span{span: s, tracer: t, begin: at, server: kind == trace.SpanKindServer}
 }
 
-// spanSender hands spans to an exporter. Spans that can't be sent are lost; the loss is
-// logged once, not with every batch. cut ends a call that hangs.
+// spanSender passes spans to an exporter. If spans can't be sent, they are lost, and
+// the first such loss in a row is logged. cut stops a call that hangs.
 type spanSender struct {
 	sdk.SpanExporter
 	log    *slog.Logger

@@ -15,10 +15,10 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry"
 )
 
-// Turn records what the layer just assembled, as a child of the span in ctx: it fits
-// where the layer hands out its receipts. The span ends now and began when the
-// receipt says; its stages are events with their durations. Of the cause only the
-// kind is recorded, and nothing of the question, the block or the items.
+// Turn records a turn as a child of the span in ctx. It fits the callback that
+// receives receipts. The span ends now and began when the receipt says; its stages
+// are events with their durations. Of the receipt's cause only the class is
+// recorded, and nothing of the question, the block or the items.
 func (t *Tracer) Turn(ctx context.Context, r *ken.Receipt) {
 	if t == nil {
 		return
@@ -39,15 +39,16 @@ func (t *Tracer) Turn(ctx context.Context, r *ken.Receipt) {
 	if len(r.Degraded) > 0 {
 		s.SetAttributes(attribute.StringSlice("ken.degraded", stages(r.Degraded)))
 	}
-	if !r.Reused { // else the times are those of the request that composed the block
+	if !r.Reused { // a reused block has the times of the request that composed it
 		t.stagesOf(ctx, s, r, end)
 	}
 	s.End(trace.WithTimestamp(end))
 }
 
-// stagesOf writes the stages of a turn: each as an event, and retrieval as a span of
-// its own. The receipt has durations alone. Stages follow each other and the last
-// ends with the turn, so retrieval ended when the budget began.
+// stagesOf records the stages of a turn: each as an event, and the retrieval as a
+// span of its own. The receipt has only durations. The stages follow one another and
+// the last one ends with the turn, so the retrieval ended when the budget stage
+// began.
 func (t *Tracer) stagesOf(ctx context.Context, s trace.Span, r *ken.Receipt, end time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(r.MS)) {
 		if name != "total" {
@@ -65,7 +66,7 @@ func (t *Tracer) stagesOf(ctx context.Context, s trace.Span, r *ken.Receipt, end
 	child.End(trace.WithTimestamp(done))
 }
 
-// stages are what was degraded, without the reasons.
+// stages returns the names of the degraded stages, without the reasons.
 func stages(degraded []string) (out []string) {
 	for _, d := range degraded {
 		name, _, _ := strings.Cut(d, ":")

@@ -15,16 +15,16 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// file is a day as it is kept.
+// file is the stored form of a day.
 type file struct {
 	Rows []Row `json:"rows"`
 }
 
-// lockName is the file by which processes agree on who keeps the figures of a folder.
+// lockName is the lock file of the process that writes a folder's figures.
 const lockName = ".lock"
 
-// read returns a day's rows; nil for a day without a file. What can't be read is
-// ErrCorrupt.
+// read returns a day's rows; nil for a day without a file. Errors: ErrCorrupt for a file
+// that can't be read.
 func read(path string) (table, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,9 @@ func read(path string) (table, error) {
 	return t, nil
 }
 
-// hold has this process keep its figures in the folder, if no other one does. What is there
-// of today is added to what was counted so far. s.writing is held.
+// hold takes the folder's lock, if no other process has it, and reports whether this
+// process holds it. It adds the stored figures of today to those counted so far. The caller
+// holds s.writing.
 func (s *Store) hold() (bool, error) {
 	if s.dir == "" || s.lock != nil {
 		return s.lock != nil, nil
@@ -60,7 +61,7 @@ func (s *Store) hold() (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn()
+	s.startDay()
 	had, err := read(s.path(s.day))
 	if err != nil {
 		return false, errors.Join(err, lock.Close())
@@ -80,7 +81,7 @@ func (s *Store) hold() (bool, error) {
 	return true, nil
 }
 
-// load adds what another process wrote of the same day.
+// load adds the rows that another process wrote for the same day.
 func (t table) load(path string) error {
 	had, err := read(path)
 	for _, r := range had {
@@ -89,7 +90,7 @@ func (t table) load(path string) error {
 	return err
 }
 
-// dayIn is the day of a table that has rows.
+// dayIn returns the day of a table that has rows.
 func dayIn(t table) string {
 	for _, r := range t {
 		return r.Day
@@ -97,7 +98,7 @@ func dayIn(t table) string {
 	return ""
 }
 
-// write flushes the rows when the timer fires, and tries again later if that fails.
+// write flushes the rows when the timer fires, and schedules another try if that fails.
 func (s *Store) write() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -105,7 +106,7 @@ func (s *Store) write() {
 	s.timer = nil
 	closed := s.closed
 	s.mu.Unlock()
-	if closed { // Close has written, or will
+	if closed { // Close writes the rows
 		return
 	}
 	err := s.flush()
@@ -126,7 +127,7 @@ func (s *Store) write() {
 
 var errHeld = &ken.Error{Code: ken.CodeHeld, Msg: "another process keeps its usage in the same folder", Try: "End the other ken serve of this project."}
 
-// flush writes the days that have changed. s.writing is held.
+// flush writes the days that have changed. The caller holds s.writing.
 func (s *Store) flush() error {
 	s.mu.Lock()
 	nothing := s.dir == "" || len(s.past) == 0 && len(s.today) == 0
@@ -157,7 +158,7 @@ func (s *Store) flush() error {
 	return save(s.path(day), today)
 }
 
-// save replaces a day's file whole.
+// save replaces a day's file atomically.
 func save(path string, rows []Row) error {
 	b, err := json.Marshal(file{rows})
 	if err != nil {

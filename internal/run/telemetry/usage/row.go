@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// Row is the usage of one day by one key of one model.
+// Row is the usage of one model by one key on one day.
 type Row struct {
 	Day   string `json:"day" jsonschema:"in UTC"`
 	Key   string `json:"key" jsonschema:"the key's name"`
@@ -25,7 +25,7 @@ type Row struct {
 	Estimated int64   `json:"estimated" jsonschema:"tokens that a budget counts for these"`
 }
 
-// Add adds the figures of o to those of r. Day, Key, Owner and Model stay as they are.
+// Add adds the figures of o to r. Day, Key, Owner and Model stay unchanged.
 func (r *Row) Add(o *Row) {
 	r.Requests += o.Requests
 	r.Input += o.Input
@@ -37,14 +37,14 @@ func (r *Row) Add(o *Row) {
 	r.Estimated += o.Estimated
 }
 
-// id tells rows of one day apart.
+// id identifies a row within a day.
 type id struct{ key, owner, model string }
 
 func (r *Row) id() id { return id{r.Key, r.Owner, r.Model} }
 
-// Visible reports whether a row may be shown to somebody: a key sees its own usage, with
-// the right operate that of its owner's keys, and as a key of the configured owner with
-// that right all.
+// Visible reports whether who may see a row. A key sees its own usage. With the right
+// operate it sees the usage of its owner's keys, and all usage if its owner is the
+// configured one.
 func Visible(r *Row, who access.Principal, configured string) bool {
 	switch {
 	case who.Owner == "":
@@ -55,18 +55,18 @@ func Visible(r *Row, who access.Principal, configured string) bool {
 	return r.Owner == who.Owner || who.Owner == configured
 }
 
-// table is the rows of one day, or of all days since the process started.
+// table holds the rows of one day, or of all days since the process started.
 type table map[id]*Row
 
-// Other stands for the models, and then for the keys and owners, that come after the most
-// that are told apart.
+// Other replaces the models, and then the keys and owners, that exceed the limit of
+// different rows.
 const Other = "other"
 
-// maxName bounds a model's name in bytes.
+// maxName limits a model's name, in bytes.
 const maxName = 96
 
-// add adds to the row of the same key, owner and model. Names come from outside: once there
-// are most rows, new ones are counted together.
+// add adds r to the row of the same key, owner and model. Names come from outside: once
+// there are most rows, new names are counted under Other.
 func (t table) add(r Row, most int) {
 	if len(r.Model) > maxName || !utf8.ValidString(r.Model) {
 		r.Model = Other
@@ -86,7 +86,7 @@ func (t table) add(r Row, most int) {
 	have.Add(&r)
 }
 
-// compare orders rows: the last day first, then by key, owner and model.
+// compare orders rows: the latest day first, then by key, owner and model.
 func compare(a, b Row) int {
 	return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Model, b.Model))
 }

@@ -19,40 +19,40 @@ type Options struct {
 
 // Store counts usage. It is safe for concurrent use.
 type Store struct {
-	dir string // "" keeps nothing
+	dir string // "" stores nothing
 	o   Options
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	day    string
-	ends   time.Time // when the day is over
+	ends   time.Time // when the current day ends
 	today  table
-	past   []table // of days that ended and are still to be written
+	past   []table // days that ended and are not yet written
 	spent  map[string]*spent
 	total  table
-	timer  *time.Timer // of the next write; nil when there is nothing to write
+	timer  *time.Timer // of the next write; nil if nothing is to be written
 	closed bool
 
-	writing sync.Mutex // guards what follows; it is taken before mu
+	writing sync.Mutex // guards the fields below; locked before mu
 	lock    *flock.Flock
 	warned  bool
 }
 
-// spent is the usage of one key today, as its budget counts it.
+// spent is one key's usage of today, as its budget counts it.
 type spent struct{ requests, tokens int64 }
 
-// Bounds of what is told apart: rows a day, and rows since the process started.
+// Limits of different rows: for a day, and since the process started.
 const (
 	maxRows   = 10_000
 	maxTotals = 1_000
 )
 
-// delay is the time between a change and the write of it.
+// delay is the time between a change and its write.
 const delay = 5 * time.Second
 
-// Open returns a store that keeps its files in dir, which it creates; with "" it keeps none.
-// While another process keeps its figures in dir, the figures of this one stay in memory.
-// Errors: ErrCorrupt for a file of today that can't be read, since to go on would overwrite
-// it.
+// Open returns a store that keeps its files in dir and creates dir; "" stores no files.
+// While another process holds dir, the figures of this one stay in memory. The caller closes
+// the store. Errors: ErrCorrupt if today's file can't be read, because continuing would
+// overwrite it.
 func Open(dir string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -70,23 +70,23 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Budget names the budget that a key has used up.
+// Budget names a daily limit.
 type Budget string
 
-// What a budget may be of.
+// Budgets, as Spend returns them.
 const (
-	Free     Budget = ""         // nothing was reached
-	Requests Budget = "requests" // a day
-	Tokens   Budget = "tokens"   // a day
+	Free     Budget = ""         // no limit was reached
+	Requests Budget = "requests" // requests a day
+	Tokens   Budget = "tokens"   // tokens a day
 )
 
-// Spend counts a request of a key towards its budget of the day, unless it has none left.
-// The limits are of a day; 0 is no limit. wait is how long until the next day begins.
-// Tokens are known when an answer has ended, so requests under way may exceed their limit.
+// Spend counts a request of a key towards its daily limits, unless one is reached. A limit
+// of 0 means no limit. wait is the time until the next day begins. Tokens are counted when
+// an answer ends, so running requests may exceed the limit.
 func (s *Store) Spend(key string, requests, tokens int) (reached Budget, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.turn()
+	now := s.startDay()
 	p := s.of(key)
 	switch {
 	case requests > 0 && p.requests >= int64(requests):
@@ -100,11 +100,11 @@ func (s *Store) Spend(key string, requests, tokens int) (reached Budget, wait ti
 	return reached, s.ends.Sub(now)
 }
 
-// Spent returns what a key has used of its budgets today.
+// Spent returns how many requests and tokens of its daily limits a key has used today.
 func (s *Store) Spent(key string) (requests, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn()
+	s.startDay()
 	if p := s.spent[key]; p != nil {
 		return p.requests, p.tokens
 	}
@@ -120,11 +120,11 @@ func (s *Store) of(key string) *spent {
 	return p
 }
 
-// Add counts what was used; its day is today.
+// Add adds r to today's figures.
 func (s *Store) Add(r Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn()
+	s.startDay()
 	r.Day = ""
 	s.total.add(r, maxTotals)
 	r.Day = s.day
@@ -135,10 +135,10 @@ func (s *Store) Add(r Row) {
 	}
 }
 
-// turn begins a new day if the last one is over. s.mu is held.
-func (s *Store) turn() time.Time {
+// startDay begins a new day if the current one is over. The caller holds s.mu.
+func (s *Store) startDay() time.Time {
 	now := s.o.Now()
-	if !now.Before(s.ends) { // a clock that goes back does not open an old day again
+	if !now.Before(s.ends) { // a clock that is set back does not reopen a past day
 		if len(s.today) > 0 && s.dir != "" {
 			s.past = append(s.past, s.today)
 		}
@@ -152,18 +152,18 @@ func (s *Store) begin(now time.Time) {
 	s.ends = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 }
 
-// Totals returns what was used since the process started; the rows have no day.
+// Totals returns the usage since the process started. The rows have no day.
 func (s *Store) Totals() []Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return rowsOf(s.total)
 }
 
-// Rows returns the usage of the last days, today included, the last day first. With an
-// error come the rows that can be read.
+// Rows returns the usage of the last days, including today, latest day first. With an error
+// it returns the rows that can be read.
 func (s *Store) Rows(days int) ([]Row, error) {
 	s.mu.Lock()
-	now := s.turn()
+	now := s.startDay()
 	byDay := map[string]table{}
 	for _, t := range append(slices.Clone(s.past), s.today) {
 		for _, r := range t {
@@ -188,7 +188,7 @@ func (s *Store) Rows(days int) ([]Row, error) {
 		}
 		out = append(out, rowsOf(t)...)
 	}
-	if t := byDay[today]; today > dayOf(now) && today >= since { // the clock went back
+	if t := byDay[today]; today > dayOf(now) && today >= since { // the clock was set back
 		out = append(out, rowsOf(t)...)
 	}
 	slices.SortFunc(out, compare)
@@ -204,7 +204,7 @@ func rowsOf(t table) []Row {
 	return out
 }
 
-// Close writes what is left to be written.
+// Close writes the remaining figures.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -1,5 +1,5 @@
-// Command furnish makes a project for tests of the console, and prints what is in it as
-// JSON: see package consoletest.
+// Command furnish creates a project for tests of the console, and prints its
+// description as JSON: see package consoletest.
 //
 //	furnish [--claims N] [--seed N] [--now TIME] DIR
 package main

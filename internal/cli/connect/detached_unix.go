@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// startAlone starts a program that goes on when this process and its terminal are gone.
-func startAlone(program string, args []string) error {
+// startDetached starts a program that keeps running when this process and its terminal end.
+func startDetached(program string, args []string) error {
 	cmd := exec.Command(program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
