@@ -70,7 +70,7 @@ type Sentence struct {
 	N     int      `json:"n,omitempty"` // with a ref: number of the sentence in the message, from 1
 	Is    Label    `json:"is"`
 	Why   string   `json:"why,omitempty"`   // why it is junk, such as request or stale
-	Must  []string `json:"must,omitempty"`  // strings that a claim must contain; a|b are alternatives
+	Must  []string `json:"must,omitempty"`  // strings that a claim must contain; a|b are alternatives, re:… is a regular expression
 	Rule  string   `json:"rule,omitempty"`  // direct or indirect; "" if it is not a rule
 	About []string `json:"about,omitempty"` // names of the thing that it is about; each of them is right
 	Open  bool     `json:"open,omitempty"`  // still to be done at the case's end
@@ -164,9 +164,32 @@ func Parse(data []byte) (cases []Case, err error) {
 	return cases, nil
 }
 
+// wanted returns all strings that a claim or a block must or must not contain.
+func (c *Case) wanted() (all []string) {
+	for _, s := range c.sentences() {
+		all = append(all, s.Must...)
+	}
+	for _, u := range c.Updates {
+		all = append(all, u.New...)
+		all = append(all, u.Old...)
+	}
+	for _, a := range c.Ask {
+		all = append(all, a.All...)
+		all = append(all, a.None...)
+	}
+	return all
+}
+
 func (c *Case) check() error {
 	fault := func(field, format string, args ...any) error {
 		return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: fmt.Sprintf(format, args...)}
+	}
+	for _, w := range c.wanted() {
+		if expr, ok := strings.CutPrefix(w, patternPrefix); ok {
+			if _, err := compile(expr); err != nil {
+				return fault("must", "%q is no regular expression: %v", w, err)
+			}
+		}
 	}
 	if c.Name == "" || c.Lang == "" || len(c.Sessions) == 0 {
 		return fault("name", "a case needs a name, a lang and sessions")

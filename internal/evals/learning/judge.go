@@ -1,8 +1,10 @@
 package learning
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/kenlayer/ken"
@@ -106,15 +108,36 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 // hasAll reports whether a text contains all the given strings, ignoring case.
 func hasAll(text string, want []string) bool { return len(lacks(text, want)) == 0 }
 
-// lacks returns the strings that a text doesn't contain. For a|b, one of both is enough.
+// lacks returns the strings that a text doesn't contain, ignoring case. For a|b, one of both is
+// enough. A string that begins with re: is a regular expression.
 func lacks(text string, want []string) (out []string) {
 	text = strings.ToLower(text)
 	for _, w := range want {
-		if !slices.ContainsFunc(strings.Split(strings.ToLower(w), "|"), func(a string) bool { return strings.Contains(text, strings.TrimSpace(a)) }) {
+		if expr, ok := strings.CutPrefix(w, patternPrefix); ok {
+			if re, err := compile(expr); err != nil || !re.MatchString(text) {
+				out = append(out, w)
+			}
+		} else if !slices.ContainsFunc(strings.Split(strings.ToLower(w), "|"), func(a string) bool { return strings.Contains(text, strings.TrimSpace(a)) }) {
 			out = append(out, w)
 		}
 	}
 	return out
+}
+
+const patternPrefix = "re:"
+
+var patterns sync.Map // compiled regular expressions by their source
+
+// compile returns a regular expression that ignores case.
+func compile(expr string) (*regexp.Regexp, error) {
+	if re, ok := patterns.Load(expr); ok {
+		return re.(*regexp.Regexp), nil
+	}
+	re, err := regexp.Compile("(?i)" + expr)
+	if err == nil {
+		patterns.Store(expr, re)
+	}
+	return re, err
 }
 
 // grams returns the words of a text, and pairs of characters for scripts without spaces.

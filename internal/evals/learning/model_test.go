@@ -85,27 +85,34 @@ func TestWithAGoodModel(t *testing.T) {
 		}
 		reports = append(reports, r)
 		requests, sessions = requests+len(server.Requests()), sessions+len(cases[i].Sessions)
-		if t.Failed() || testing.Verbose() {
-			text, _ := json.Marshal(r.Dropped)
-			t.Logf("%s: dropped %s", r.Case, text)
-			for _, k := range r.Claims {
-				if k.Verdict != Good && k.Verdict != Spare {
-					t.Logf("  %s: %s (%s)", k.Verdict, k.Text, k.Why)
-				}
-			}
-			for _, m := range r.Missed {
-				t.Logf("  missed: %s", m)
-			}
-			for _, a := range r.Answers {
-				if !a.Right {
-					t.Logf("  %s: %s (%s)", a.Kind, a.Question, a.Why)
-				}
-			}
-		}
+		logReport(t, &r)
 	}
 	f := Sum(reports)
 	t.Logf("%+v; %d requests for %d sessions", f, requests, sessions)
 	if f.Junk > 0.03 || f.Recall < 0.9 || requests > 3*sessions {
 		t.Errorf("junk %.3f, kept %.3f, %d requests for %d sessions", f.Junk, f.Recall, requests, sessions)
+	}
+}
+
+// logReport lists what of a case is not as it should be, for go test -v and for a test that failed.
+func logReport(t *testing.T, r *Report) {
+	t.Helper()
+	if !t.Failed() && !testing.Verbose() {
+		return
+	}
+	text, _ := json.Marshal(r.Dropped)
+	t.Logf("%s: dropped %s", r.Case, text)
+	for _, k := range r.Claims {
+		if k.Verdict != Good && k.Verdict != Spare {
+			t.Logf("  %s: %s (%s)", k.Verdict, k.Text, k.Why)
+		}
+	}
+	for _, m := range r.Missed {
+		t.Logf("  missed: %s", m)
+	}
+	for _, a := range r.Answers {
+		if !a.Right {
+			t.Logf("  %s: %s (%s)", a.Kind, a.Question, a.Why)
+		}
 	}
 }

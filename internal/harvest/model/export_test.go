@@ -4,5 +4,5 @@ package model
 func Supported(text, said string) bool {
 	s := newSaid()
 	s.add(said)
-	return s.hasNumbers(text, "") && s.hasNames(text, nil)
+	return s.hasNumbers(text, "", nil) && s.hasNames(text, nil)
 }

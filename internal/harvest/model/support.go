@@ -1,7 +1,10 @@
 package model
 
 import (
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,16 +13,13 @@ import (
 )
 
 // A quote proves that something was said, but not that it means the fact. So the numbers and
-// names of a fact must have been said as well: in the quoted message or, since short answers
-// omit them, right before it. A summary may use the whole session.
-//
-// Bounds of what is read before a quoted message.
+// names of a fact must have been said as well. Numbers must be in the quoted message or, since
+// short answers omit them, right before it. Names may be anywhere in the session: a fact that
+// is to be understood by itself names the project or the person that the session is about.
 
-// Bounds of what is read before a quoted message.
-const (
-	contextMessages = 4   // messages of people and the assistant that are read for names
-	shortAnswer     = 160 // characters; a message up to this length may answer the one before it
-)
+// shortAnswer is the maximum length, in characters, of a message that may answer the one
+// before it.
+const shortAnswer = 160
 
 // supportWords holds the words that support a text.
 type supportWords struct {
@@ -64,22 +64,17 @@ func (l *factChecker) supported(i int, text, quote string) bool {
 	for _, c := range m.calls {
 		own.add(c)
 	}
-	near := newSaid()
 	short := utf8.RuneCountInString(m.text) <= shortAnswer
-	for j, n := i-1, 0; j >= 0 && n < contextMessages; j-- {
-		if l.all[j].who == tool {
-			continue
+	if short {
+		for j := i - 1; j >= 0; j-- {
+			if l.all[j].who != tool {
+				own.add(l.all[j].text)
+				break
+			}
 		}
-		if n == 0 && short {
-			own.add(l.all[j].text)
-		}
-		near.add(l.all[j].text)
-		n++
 	}
-	for name := range l.people {
-		near.add(name)
-	}
-	if !own.hasNumbers(text, m.day) || !own.hasNames(text, near) {
+	l.readSession()
+	if !own.hasNumbers(text, m.day, l.spoken) || !own.hasNames(text, l.spoken) {
 		return false
 	}
 	told := tellingTerms(text)
@@ -104,18 +99,60 @@ func hasTerm(text, term string) bool {
 }
 
 // hasNumbers reports whether all numbers of a text were said. If the day of the message is
-// known, a written date may be supported by a word such as "tomorrow".
-func (s *supportWords) hasNumbers(text, day string) bool {
+// known, a written date may be supported by a word such as "tomorrow", and a year near it or
+// its own month and day need not be said. A number that belongs to a name, such as "Lindenhof
+// 3", may be in near, which may be nil.
+func (s *supportWords) hasNumbers(text, day string, near *supportWords) bool {
 	folded := fold(text)
 	if day != "" && relativeDay.MatchString(s.folded) {
 		folded = writtenDate.ReplaceAllString(folded, " ")
 	}
 	for _, n := range numbersIn(folded) {
-		if !s.numbers[n] {
+		if !s.numbers[n] && !ofDay(n, folded, day) && !near.hasNameWithNumber(folded, n) {
 			return false
 		}
 	}
 	return true
+}
+
+// ofDay reports whether n is a year near a day, or the day's month or day within a date of the
+// text. The day is written as 2006-01-02.
+func ofDay(n, text, day string) bool {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return false
+	}
+	if year, err := strconv.Atoi(n); err == nil && year >= at.Year()-1 && year <= at.Year()+2 {
+		return true
+	}
+	if n != strconv.Itoa(int(at.Month())) && n != strconv.Itoa(at.Day()) {
+		return false
+	}
+	for _, date := range writtenDate.FindAllString(text, -1) {
+		if slices.Contains(numbersIn(date), n) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNameWithNumber reports whether a number of a text is part of a name that was said: of one
+// word with letters, or together with the word before it.
+func (s *supportWords) hasNameWithNumber(text, number string) bool {
+	if s == nil {
+		return false
+	}
+	before := ""
+	for word := range strings.FieldsSeq(text) {
+		word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if slices.Contains(numbersIn(word), number) {
+			if strings.ContainsFunc(word, unicode.IsLetter) && indexWords(s.folded, word) >= 0 || before != "" && indexWords(s.folded, before+" "+word) >= 0 {
+				return true
+			}
+		}
+		before = word
+	}
+	return false
 }
 
 // hasNames reports whether all names of a text were said in s or in near, which may be nil.
@@ -171,7 +208,7 @@ func commonPrefix(a, b string) int {
 var (
 	number      = lazyregexp.New(`\d+(?:[.,:]\d+)*`)
 	relativeDay = lazyregexp.New(`\b(?:today|tomorrow|yesterday|tonight|now|ago|(?:next|last|this|in|since|until|by|on) \S+|heute|morgen|gestern|nächste\w*|letzte\w*|hier|demain|aujourd'hui|mañana|ayer|hoy|ontem|amanhã|hoje)\b|今天|明天|昨天|今日|明日|昨日|下周|上周|来週|先週`)
-	writtenDate = lazyregexp.New(`\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\.? (?:` + months + `)\w*\.?,?(?: \d{4})?\b|\b(?:` + months + `)\w*\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4})?|\b(?:` + months + `)\w*,? \d{4}\b|\d{4}年|\d{1,2}月|\d{1,2}日`)
+	writtenDate = lazyregexp.New(`\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\.? (?:` + months + `)\w*\.?,?(?: \d{4})?\b|\b(?:` + months + `)\w*\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4})?|\b(?:` + months + `)\w*,? \d{4}\b|\d{4} ?年|\d{1,2} ?月|\d{1,2} ?日`)
 )
 
 const months = `jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|ene|abr|ago|dic|fév|avr|aoû|déc|fev|set|out`
@@ -198,24 +235,40 @@ func wordsIn(folded string) []string {
 }
 
 // namesIn returns the names in a text, folded: capitalised words within a sentence, and words
-// that are written like identifiers.
+// that are written like identifiers. In German every noun is capitalised, so only the latter
+// count there.
 func namesIn(text string) (out []string) {
+	nouns := isGerman(text)
 	for s := range sentences(text) {
 		begins := true
-		for word := range strings.FieldsSeq(s) {
+		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return unicode.IsSpace(r) || analysis.Unspaced(r) }) {
 			word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 			word = strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
 			if word == "" {
 				continue
 			}
 			r, _ := utf8.DecodeRuneInString(word)
-			if (unicode.IsUpper(r) && !begins || isTechnical(word)) && !generic[strings.ToLower(word)] {
+			if (unicode.IsUpper(r) && !begins && !nouns || isTechnical(word)) && !generic[strings.ToLower(word)] {
 				out = append(out, fold(word))
 			}
 			begins = false
 		}
 	}
 	return out
+}
+
+var germanWords = map[string]bool{"der": true, "die": true, "das": true, "und": true, "ist": true, "ein": true, "eine": true, "im": true, "den": true, "dem": true, "des": true, "für": true, "nicht": true,
+	"von": true, "mit": true, "auf": true, "zu": true, "sind": true, "wird": true, "werden": true, "seit": true, "nur": true, "am": true, "vom": true, "zum": true}
+
+// isGerman reports whether a text has two words that are common in German.
+func isGerman(text string) bool {
+	n := 0
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if germanWords[word] {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // isTechnical reports whether a word has a capital, a sign or a digit after its first character.
@@ -269,28 +322,34 @@ func tellsCredential(text string) bool {
 
 var credentialChinese = lazyregexp.New(`(?:密码|口令|パスワード|暗証番号)(?:是|为|為|は|:|：)\s*\S*[0-9A-Za-z]\S*`)
 
+// readSession reads the text of the whole session, once.
+func (l *factChecker) readSession() {
+	if l.session != nil {
+		return
+	}
+	l.session, l.spoken = newSaid(), newSaid()
+	for i := range l.all {
+		m := &l.all[i]
+		l.session.add(m.text)
+		for _, c := range m.calls {
+			l.session.add(c)
+		}
+		l.session.add(m.tool + " " + m.day)
+		if m.who != tool {
+			l.spoken.add(m.text)
+		}
+	}
+	for name := range l.people {
+		l.session.add(name)
+		l.spoken.add(name)
+	}
+}
+
 // summary removes from a model's summary the sentences that nobody said: names and numbers that
 // are in no message, statements about the user that only a tool made, and passwords. It may
 // return "".
 func (l *factChecker) summary(text string) string {
-	if l.session == nil {
-		l.session, l.spoken = newSaid(), newSaid()
-		for i := range l.all {
-			m := &l.all[i]
-			l.session.add(m.text)
-			for _, c := range m.calls {
-				l.session.add(c)
-			}
-			l.session.add(m.tool + " " + m.day)
-			if m.who != tool {
-				l.spoken.add(m.text)
-			}
-		}
-		for name := range l.people {
-			l.session.add(name)
-			l.spoken.add(name)
-		}
-	}
+	l.readSession()
 	var b strings.Builder
 	for s := range sentences(text) {
 		if l.isSupported(s) {
@@ -309,7 +368,7 @@ func (l *factChecker) isSupported(sentence string) bool {
 	if ofUser(sentence) || decisionPattern.MatchString(plain(sentence)) {
 		rests = l.spoken
 	}
-	if !rests.hasNumbers(sentence, "a day") || !rests.hasNames(sentence, nil) {
+	if !rests.hasNumbers(sentence, "a day", nil) || !rests.hasNames(sentence, nil) {
 		return false
 	}
 	told := tellingTerms(sentence)
