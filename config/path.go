@@ -33,7 +33,7 @@ func (c Config) Get(path string) (string, error) {
 		return "", err
 	}
 	words := k.get()
-	if k.list && slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, ",[") }) {
+	if k.list && k.element == nil && slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, ",[") }) {
 		text, err := json.Marshal(words)
 		return string(text), err
 	}

@@ -34,6 +34,9 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	for i := range r.tr.Entries {
 		at[r.tr.Entries[i].Seq] = &r.tr.Entries[i]
 	}
+	if err := r.judgePairs(ctx, at); err != nil {
+		return err
+	}
 	for i := range r.statements {
 		s := &r.statements[i]
 		e := at[s.Seq]
@@ -61,13 +64,56 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	return nil
 }
 
+// maxPairs limits how many pairs of statements a model judges in one harvest.
+const maxPairs = 60
+
+// judgePairs asks the model, in one request, which known claims the statements replace. If the
+// model fails, the consolidation decides by itself.
+func (r *harvestRun) judgePairs(ctx context.Context, at map[uint64]*session.Entry) error {
+	judge, ok := r.o.Model.(pairJudge)
+	if !ok || r.out.Model == "" { // rules made the draft
+		return nil
+	}
+	var pairs []draft.Pair
+	for i := range r.statements {
+		s := &r.statements[i]
+		e := at[s.Seq]
+		if e == nil || len(pairs) >= maxPairs {
+			continue
+		}
+		c := r.fact(s, e)
+		known, err := consolidate.Similar(ctx, r.o.Store, c)
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, consolidate.Pairs(c, known)...)
+	}
+	pairs = pairs[:min(len(pairs), maxPairs)]
+	if len(pairs) == 0 {
+		return nil
+	}
+	replaced, err := judge.Replaced(ctx, pairs)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		r.o.Log.Warn("the model did not say which claims are replaced", "cause", reason(err), "try", ken.Hint(err))
+		return nil
+	}
+	r.judged = consolidate.Judged{}
+	for i, p := range pairs {
+		r.judged.Add(p, replaced[i])
+	}
+	return nil
+}
+
 // learn consolidates one statement. If somebody changed a claim in the meantime, it tries once
 // more.
 func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
 	c := r.fact(s, e)
-	res, err := consolidate.Learn(ctx, r.o.Store, c)
+	res, err := consolidate.Learn(ctx, r.o.Store, c, r.judged)
 	if errors.Is(err, ken.ErrRefused) {
-		res, err = consolidate.Learn(ctx, r.o.Store, c)
+		res, err = consolidate.Learn(ctx, r.o.Store, c, r.judged)
 	}
 	if err != nil {
 		return err
@@ -188,8 +234,8 @@ func quotedNames(s *draft.Statement) []string {
 	return nil
 }
 
-// entitiesOf returns the entities of a statement, the main one first, as the extraction named them.
-// The speaker comes first if the statement is about the speaker or names nothing.
+// entitiesOf returns the entities of a statement, the main one first, as the extraction named them,
+// and then the speaker if the statement is about the speaker.
 func entitiesOf(s *draft.Statement, e *session.Entry) []string {
 	who := strings.TrimSpace(e.Message.Name)
 	if who == "" && e.Message.Role == "user" {
@@ -204,7 +250,7 @@ func entitiesOf(s *draft.Statement, e *session.Entry) []string {
 	if !speaks && len(s.Entities) > 0 {
 		return s.Entities
 	}
-	return append([]string{who}, s.Entities...)
+	return append(slices.Clone(s.Entities), who)
 }
 
 // confirm reinforces an injected claim that the user confirmed in their own words, once per

@@ -28,6 +28,7 @@ type harvestRun struct {
 	changed    []consolidate.ValueChange // the changes of values that statements of the draft report
 	tainting   []string                  // external claims that calls of the session repeat, each once
 	outside    externalTexts
+	judged     consolidate.Judged // by the model
 }
 
 // Harvest writes the claims from a transcript and returns the outcome, including claims that an
@@ -141,6 +142,14 @@ type Store interface {
 // Model drafts what a session taught. If it fails, rules draft instead.
 type Model interface {
 	Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error)
+}
+
+// pairJudge is a Model that also decides which earlier statements a later one replaces. Without it, or
+// if it fails, a small trained model decides.
+type pairJudge interface {
+	// Replaced reports for each pair whether the later statement means that the earlier one is no
+	// longer so.
+	Replaced(ctx context.Context, pairs []draft.Pair) ([]bool, error)
 }
 
 // Options configures a Harvester. Store and Journal are required.

@@ -129,16 +129,16 @@ func TestIngestIsOptIn(t *testing.T) {
 	}
 }
 
-// What a fact is about is what the extraction named; who said it, where it is of them
-// or names nothing.
+// A fact is about what the extraction named first, and about its speaker if it tells of
+// the speaker or names nothing.
 func TestFactsAreAboutTheirSubject(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, role, who string
 		entities, want  []string
 	}{
 		"named":               {"Payments requires the ledger.", "user", "", []string{"payments", "ledger"}, []string{"payments", "ledger"}},
-		"the user":            {"The user prefers tabs in Go.", "user", "", []string{"Go"}, []string{"user", "Go"}},
-		"the user by name":    {"The user prefers tabs in Go.", "user", "Ana", []string{"Go"}, []string{"Ana", "Go"}},
+		"the user":            {"The user prefers tabs in Go.", "user", "", []string{"Go"}, []string{"Go", "user"}},
+		"the user by name":    {"The user prefers tabs in Go.", "user", "Ana", []string{"Go"}, []string{"Go", "Ana"}},
 		"known already":       {"The user prefers tabs.", "user", "Ana", []string{"ana"}, []string{"ana"}},
 		"nothing is named":    {"It was great.", "user", "", nil, []string{"user"}},
 		"an assistant's":      {"The user prefers tabs in Go.", "assistant", "Bob", []string{"Go"}, []string{"Go"}},

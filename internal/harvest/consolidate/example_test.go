@@ -36,7 +36,7 @@ func ExampleLearn() {
 			return
 		}
 		c.Session, c.Key = fmt.Sprint("session-", i), fmt.Sprint("fact/session-", i)
-		r, err := consolidate.Learn(ctx, st, c)
+		r, err := consolidate.Learn(ctx, st, c, nil)
 		if err != nil {
 			fmt.Println(err)
 			return

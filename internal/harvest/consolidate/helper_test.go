@@ -66,7 +66,7 @@ func inMemory() memory.Store { return memory.New(memory.Options{}) }
 
 func learn(t testing.TB, st consolidate.Store, c ken.Claim) consolidate.Result {
 	t.Helper()
-	r, err := consolidate.Learn(context.Background(), st, c)
+	r, err := consolidate.Learn(context.Background(), st, c, nil)
 	if err != nil {
 		t.Fatalf("learn %q: %v", c.Text, err)
 	}

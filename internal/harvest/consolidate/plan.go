@@ -19,7 +19,6 @@ import (
 // similar, in any order. Claims of another scope or kind are ignored. So are superseded ones,
 // unless they have evidence of this session. Plan is a pure function. After its action is carried
 // out, planning again returns Skip.
-// again with what is known then gives Skip.
 //
 // The rules, in this order:
 //
@@ -44,8 +43,10 @@ import (
 //     more, it is written beside the old one.
 //   - A hypothesis neither replaces nor disputes anything, and is skipped if a better
 //     supported claim says the same.
-func Plan(c ken.Claim, known []ken.Claim) Action {
-	p := planner{new: &c, trust: c.Support(nil).Trust}
+func Plan(c ken.Claim, known []ken.Claim) Action { return plan(c, known, nil) }
+
+func plan(c ken.Claim, known []ken.Claim, judged Judged) Action {
+	p := planner{new: &c, trust: c.Support(nil).Trust, judged: judged}
 	for i := range known {
 		p.weigh(&known[i])
 	}
@@ -65,10 +66,11 @@ type candidate struct {
 }
 
 type planner struct {
-	new   *ken.Claim
-	trust ken.Trust
-	own   *ken.Claim
-	near  []candidate
+	new    *ken.Claim
+	trust  ken.Trust
+	own    *ken.Claim
+	near   []candidate
+	judged Judged
 }
 
 // weigh sorts out one known claim.
@@ -84,14 +86,22 @@ func (p *planner) weigh(k *ken.Claim) {
 	a, b := statement(known, fresh), statement(fresh, known)
 	n := candidate{claim: k, Verdict: compare(&a, &b, known, fresh), late: !fresh.At.IsZero() && known.At.After(fresh.At)}
 	if later := !known.At.IsZero() && fresh.At.After(known.At); later {
+		replaces, judged := p.judged.of(k, p.new)
+		switch {
+		case judged && replaces && (n.Relation == Distinct || n.Relation == Contradicts):
+			n.amend(fresh.Text, 1)
+		case judged && !replaces && (n.Relation == Contradicts || n.Relation == Updates):
+			n.Relation = Distinct
+		}
 		switch n.Relation {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if comparedKind(k.Kind) == ken.KindFact {
-				n.readChange(fresh.Text)
+			if comparedKind(k.Kind) != ken.KindFact || judged {
+				break
 			}
-			if n.Relation == Distinct && comparedKind(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
+			n.readChange(fresh.Text)
+			if n.Relation == Distinct && k.Session != "" && !hasSessionEvidence(k, p.new) {
 				n.judgeChange(fresh.Text)
 			}
 		}
@@ -129,19 +139,24 @@ func (n *candidate) readChange(fresh string) {
 }
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
-// clause of it. The known claim gets a note and is kept, so that nothing is lost if the model is
-// wrong. Only a harvested claim of another session is judged. Claims that somebody wrote are not,
-// and within a session only the speaker's corrections count.
+// clause of it. Only a harvested claim of another session is judged. Claims that somebody wrote
+// are not, and within a session only the speaker's corrections count.
 func (n *candidate) judgeChange(fresh string) {
 	text := Plain(n.claim.Text)
 	if !sameSpeaker(text, fresh) {
 		return
 	}
-	fresh = spoken(fresh)
-	score := trained.Replaces(spoken(text), fresh)
-	if score < mayReplace {
-		return
+	if score := trained.Replaces(spoken(text), spoken(fresh)); score >= mayReplace {
+		n.amend(fresh, score)
 	}
+}
+
+// amend sets the change by which the new statement replaces the known one, or the clause of it
+// that it replaces most likely. The known claim gets a note and is kept, so that nothing is lost
+// if the judgement is wrong.
+func (n *candidate) amend(fresh string, score float64) {
+	text := Plain(n.claim.Text)
+	fresh = spoken(fresh)
 	clause := text
 	if known := valuesOf(text); !known.single() {
 		most := -1.0
@@ -396,15 +411,16 @@ func (r Result) Record(o *session.Outcome) {
 	}
 }
 
-// Learn consolidates c with the claims in the store: Similar, then Apply. Calls for claims that
+// Learn consolidates c with the claims in the store: Similar, then Apply, with what a model said
+// about pairs of statements; nil is nothing. Calls for claims that
 // may be about the same thing must not run concurrently. Neither would find the other claim, and
 // both would be written.
-func Learn(ctx context.Context, st Store, c ken.Claim) (Result, error) {
+func Learn(ctx context.Context, st Store, c ken.Claim, judged Judged) (Result, error) {
 	known, err := Similar(ctx, st, c)
 	if err != nil {
 		return Result{}, err
 	}
-	return Apply(ctx, st, c, known)
+	return apply(ctx, st, c, known, judged)
 }
 
 // Apply plans what to do with c and carries it out. It writes the new claim before it changes an
@@ -413,7 +429,11 @@ func Learn(ctx context.Context, st Store, c ken.Claim) (Result, error) {
 // undone. If a known claim was changed since it was looked up, the store refuses the step with
 // ErrRefused: look the claims up and apply again.
 func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Result, error) {
-	a := Plan(c, known)
+	return apply(ctx, st, c, known, nil)
+}
+
+func apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim, judged Judged) (Result, error) {
+	a := plan(c, known, judged)
 	if a.Own != "" && a.Do != Skip && !a.Revise {
 		var err error
 		if a, err = unfinished(ctx, st, a); err != nil {

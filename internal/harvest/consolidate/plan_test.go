@@ -198,7 +198,7 @@ func TestKilledAtAnyStep(t *testing.T) {
 					for _, c := range claims[:last] {
 						learn(t, st, c)
 					}
-					_, err := consolidate.Learn(context.Background(), &killed{Store: st, steps: steps, late: late}, claims[last])
+					_, err := consolidate.Learn(context.Background(), &killed{Store: st, steps: steps, late: late}, claims[last], nil)
 					survived = err == nil
 					if err != nil && !errors.Is(err, errKilled) {
 						t.Fatal(err)
@@ -224,7 +224,7 @@ func TestKilledDisputeInTheEmbeddedStore(t *testing.T) {
 	st := opened(t)
 	first, second := said("s1", 0, "The ledger listens on port 5432"), said("s2", 0, "The ledger listens on port 5433")
 	learn(t, st, first)
-	if _, err := consolidate.Learn(context.Background(), &killed{Store: st, steps: 2}, second); !errors.Is(err, errKilled) {
+	if _, err := consolidate.Learn(context.Background(), &killed{Store: st, steps: 2}, second, nil); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	r := learn(t, st, second)

@@ -3,6 +3,8 @@
 // the transcript and the known claims.
 package draft
 
+import "time"
+
 // Sort is the kind of a statement.
 type Sort string
 
@@ -36,4 +38,10 @@ type Draft struct {
 	Statements []Statement
 	Dropped    map[string]int // numbers of candidates that the extraction left out, by reason
 	Model      string         // the model that made it; empty for rules
+}
+
+// Pair is two statements that were made at different times.
+type Pair struct {
+	Earlier, Later     string
+	EarlierAt, LaterAt time.Time
 }

@@ -207,9 +207,12 @@ func findObject(text string) (object map[string]json.RawMessage, problem string)
 }
 
 func asked(object map[string]json.RawMessage) bool {
-	_, summary := object["summary"]
-	_, facts := object["facts"]
-	return summary || facts
+	for _, field := range []string{"summary", "facts", "replaced"} {
+		if _, ok := object[field]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // quoteFolder converts text to the form in which quotes are compared: lower case, one

@@ -18,6 +18,9 @@ const Model = "auxiliary"
 type Server struct {
 	// URL is the API's address, including its version.
 	URL string
+	// Replaces reports whether a later statement replaces an earlier one. Nil: questions about that
+	// are answered with a sentence. Set it before the first request.
+	Replaces func(earlier, later string) bool
 
 	http *httptest.Server
 	once sync.Once
@@ -131,8 +134,11 @@ func (s *Server) next(req *Request) Play {
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, *req)
 	if !req.Extraction {
-		if req.filing() != nil {
+		switch {
+		case req.filing() != nil:
 			return file
+		case req.pairs() != nil && s.Replaces != nil:
+			return s.judge
 		}
 		return talk
 	}

@@ -324,7 +324,8 @@ func Assign(c *ken.Claim, known Names) bool {
 	if c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return false
 	}
-	out := read(c, known, true)
+	named := c.Session != "" && c.Status == ken.StatusInferred && len(c.Entities) > 0 // by the model that worded it, the main one first
+	out := read(c, known, !named)
 	names := make([]string, 0, max(len(out.Entities), len(c.Entities)))
 	add := func(n string, most int) {
 		if n != "" && len(names) < most && !slices.Contains(names, n) {
@@ -332,7 +333,7 @@ func Assign(c *ken.Claim, known Names) bool {
 		}
 	}
 	first := 0 // the primary of the reading precedes the given names if there is room
-	if len(out.Entities) > 0 && len(c.Entities) < MaxEntities {
+	if len(out.Entities) > 0 && len(c.Entities) < MaxEntities && !named {
 		add(out.Entities[0].Name, 1)
 		first = len(names)
 	}
