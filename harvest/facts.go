@@ -65,7 +65,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 }
 
 // maxPairs limits how many pairs of statements a model judges in one harvest.
-const maxPairs = 60
+const maxPairs = 100
 
 // judgePairs asks the model, in one request, which known claims the statements replace. If the
 // model fails, the consolidation decides by itself.

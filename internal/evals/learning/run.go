@@ -219,12 +219,19 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 	for _, text := range replaced {
 		for _, one := range said {
 			told := func(t string) bool { return hasAll(consolidate.Plain(t), one.Must) }
-			if one.Is == Keep && told(text) && !slices.ContainsFunc(texts, told) && !slices.Contains(r.Lost, one.Text) {
+			if one.Is == Keep && !c.changes(one) && told(text) && !slices.ContainsFunc(texts, told) && !slices.Contains(r.Lost, one.Text) {
 				r.Lost = append(r.Lost, one.Text)
 			}
 		}
 	}
 	return nil
+}
+
+// changes reports whether a sentence has a value that changed later.
+func (c *Case) changes(s *Sentence) bool {
+	return slices.ContainsFunc(c.Updates, func(u Update) bool {
+		return slices.ContainsFunc(u.Old, func(o string) bool { return hasAll(s.Text, []string{o}) })
+	})
 }
 
 // sentences returns the labelled sentences of a case.

@@ -24,15 +24,15 @@ func (j Judged) of(known, fresh *ken.Claim) (replaced, ok bool) {
 	return replaced, ok
 }
 
-// Limits of the pairs that a model is asked about.
+// Limits of the pairs that a model is asked about, for one new claim.
 const (
-	mostPairs = 6    // for one new claim
-	askAbout  = 0.02 // minimum score of trained.Replaces; it leaves out one change in ten, and nine of ten other pairs
+	nearestPairs   = 3 // with the claims that a search finds first
+	likeliestPairs = 2 // with those of the rest that the trained model thinks are replaced
 )
 
 // Pairs returns the pairs of statements about which a model should decide whether the later one,
-// of a new claim, replaces the earlier one, of a known claim from another session. The likeliest
-// come first.
+// of a new claim, replaces the earlier one, of a known claim from another session. known is what
+// Similar returned.
 func Pairs(c ken.Claim, known []ken.Claim) []draft.Pair {
 	type scored struct {
 		draft.Pair
@@ -60,13 +60,12 @@ func Pairs(c ken.Claim, known []ken.Claim) []draft.Pair {
 		if relation != Distinct {
 			score = 1
 		}
-		if score >= askAbout {
-			all = append(all, scored{draft.Pair{Earlier: earlier, Later: later, EarlierAt: at.At, LaterAt: fresh.At}, score})
-		}
+		all = append(all, scored{draft.Pair{Earlier: earlier, Later: later, EarlierAt: at.At, LaterAt: fresh.At}, score})
 	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	out := make([]draft.Pair, 0, mostPairs)
-	for _, s := range all[:min(len(all), mostPairs)] {
+	rest := all[min(len(all), nearestPairs):]
+	slices.SortStableFunc(rest, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	out := make([]draft.Pair, 0, nearestPairs+likeliestPairs)
+	for _, s := range all[:min(len(all), nearestPairs+likeliestPairs)] {
 		out = append(out, s.Pair)
 	}
 	return out

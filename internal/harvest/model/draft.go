@@ -269,7 +269,7 @@ func mergeRequest(summaries []string) string {
 	return b.String()
 }
 
-// prompts holds the prompts. They are files, so that a change to one is reviewed as a change
+// files holds the prompts. They are files, so that a change to one is reviewed as a change
 // in behaviour. No prompt contains their delimiters. Text of a session is never passed to a
 // template.
 //
