@@ -1,7 +1,6 @@
 package consolidate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/internal/trained"
 )
 
 // Plan decides what a new claim means for the known ones. known is what a store found to be
@@ -136,64 +134,6 @@ func (n *candidate) readChange(fresh string) {
 		n.Relation = Updates
 	}
 	n.Why = strconv.Quote(c.is) + " replaces " + strconv.Quote(n.claim.Text[c.was.from:c.was.to])
-}
-
-// judgeChange asks the trained model whether the new statement replaces the known one, or one
-// clause of it. Only a harvested claim of another session is judged. Claims that somebody wrote
-// are not, and within a session only the speaker's corrections count.
-func (n *candidate) judgeChange(fresh string) {
-	text := Plain(n.claim.Text)
-	if !sameSpeaker(text, fresh) {
-		return
-	}
-	if score := trained.Replaces(spoken(text), spoken(fresh)); score >= mayReplace {
-		n.amend(fresh, score)
-	}
-}
-
-// amend sets the change by which the new statement replaces the known one, or the clause of it
-// that it replaces most likely. The known claim gets a note and is kept, so that nothing is lost
-// if the judgement is wrong.
-func (n *candidate) amend(fresh string, score float64) {
-	text := Plain(n.claim.Text)
-	fresh = spoken(fresh)
-	clause := text
-	if known := valuesOf(text); !known.single() {
-		most := -1.0
-		for _, part := range known.clauses {
-			if s := trained.Replaces(text[part.from:part.to], fresh); s > most {
-				clause, most = text[part.from:part.to], s
-			}
-		}
-	}
-	clause = strings.TrimRight(clause, ".!。 ")
-	c := change{is: inNote(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
-	at := strings.Index(n.claim.Text, clause)
-	if at < 0 || text != n.claim.Text && !strings.Contains(n.claim.Text, ", now "+c.is+")") {
-		return // another note is in the way
-	}
-	c.was = span{at, at + len(clause)}
-	c.clause = c.was
-	n.score, n.change, n.Relation, n.Why = score, c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
-}
-
-// spoken returns a statement without the "User: " prefix.
-func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
-
-// Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
-const (
-	mayReplace     = 0.2
-	surelyReplaces = 0.55
-)
-
-// dropUnlikely drops judged changes with a lower score than another one, unless the score is at
-// least surelyReplaces. A statement mostly replaces one thing.
-func (p *planner) dropUnlikely() {
-	most := 0.0
-	for i := range p.near {
-		most = max(most, p.near[i].score)
-	}
-	p.near = slices.DeleteFunc(p.near, func(n candidate) bool { return n.score > 0 && n.score < min(most, surelyReplaces) })
 }
 
 // isOwn reports whether k is the new claim itself, as an earlier run stored it.
