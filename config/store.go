@@ -17,6 +17,7 @@ type Store struct {
 	Advertise   string
 	Replicas    int // 0 is as many as there are servers, 3 at most
 	OpenOwners  int
+	Folder      int // megabytes
 }
 
 func (s *Store) keys() []key {
@@ -42,6 +43,8 @@ func (s *Store) keys() []key {
 		bind("replicas", &s.Replicas, 0, whole(0, 5), "How many servers of NATS keep each record, when Ken makes the stream: 1, 3 or 5. 0: 3, or 1 with a single server."),
 		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000), "How many owners' stores stay open in this process, and how many are opened at once at most. Stores in use stay open beyond that. "+
 			"An open store has its records and vectors in memory: see docs/scaling.md."),
+		bind("folder_mb", &s.Folder, 4096, whole(1, 100000000), "With store.url: how many megabytes of owners' stores this node keeps in its folder. They are copies of what the engine has. Beyond that, those that were "+
+			"used least recently are deleted, and made again when they are needed. Stores that are open stay. Without store.url nothing is ever deleted."),
 	}
 }
 

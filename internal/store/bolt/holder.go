@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -113,12 +114,18 @@ type Lock struct {
 // those of Open but for ken.ErrRefused.
 func Acquire(dir string, o Options) (*Lock, error) {
 	o = o.withDefaults()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create store folder: %w", err)
-	}
-	db, err := openDB(filepath.Join(dir, dbFile), o)
-	if err != nil {
-		return nil, err
+	var db *bbolt.DB
+	for try := 1; ; try++ {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("create store folder: %w", err)
+		}
+		var err error
+		if db, err = openDB(filepath.Join(dir, dbFile), o); err == nil {
+			break
+		}
+		if try == 3 || !errors.Is(err, fs.ErrNotExist) { // else the folder was removed in between: see RemoveCopy
+			return nil, err
+		}
 	}
 	l := &Lock{dir: dir, o: o, db: db, self: Holder{PID: os.Getpid(), Command: command(), Since: o.Now().UTC().Truncate(time.Second)}}
 	// Best effort: without it an error of others only lacks a name.
@@ -188,6 +195,19 @@ func (l *Lock) Release() error {
 	err := errors.Join(removeHolder(l.dir), l.db.Close())
 	l.db = nil
 	return err
+}
+
+// RemoveCopy removes the folder of a store that nobody else has, by renaming it to gone first: a
+// process that ends meanwhile leaves all of it or nothing under its name. gone is on the same file system, and not
+// there. The lock goes with it.
+func (l *Lock) RemoveCopy(gone string) error {
+	if runtime.GOOS == "windows" { // no folder is renamed there in which a file is open
+		if err := l.Release(); err != nil {
+			return err
+		}
+	}
+	err := os.Rename(l.dir, gone)
+	return errors.Join(err, l.Release(), os.RemoveAll(gone))
 }
 
 // errTaken is that another process has the lock just now.

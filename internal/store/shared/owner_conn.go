@@ -134,6 +134,7 @@ func (s *ownerConn) elect(before *role) *election {
 		s.mu.Unlock()
 		close(e.done)
 		if r != nil && r.host != nil {
+			s.w.grows()
 			s.w.o.OnHold(s.owner)
 		}
 	})
