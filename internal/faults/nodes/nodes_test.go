@@ -170,7 +170,7 @@ func once(ctx context.Context, all *shared.Owners, owner, text string) {
 	defer cancel()
 	s, release, err := all.Get(ctx, owner)
 	if err != nil {
-		say("refused %s %v", owner, err)
+		say("refused %s %v Try: %s", owner, err, ken.Hint(err))
 		return
 	}
 	defer release()
@@ -182,7 +182,7 @@ func once(ctx context.Context, all *shared.Owners, owner, text string) {
 	begun := time.Now()
 	id, err := s.WriteClaim(store.WithCommit(ctx, clock.name()), c)
 	if err != nil {
-		say("refused %s %v", owner, err)
+		say("refused %s %v Try: %s", owner, err, ken.Hint(err))
 		return
 	}
 	say("ack %s %d %s", owner, time.Since(begun).Milliseconds(), text)

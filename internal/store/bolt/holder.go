@@ -271,6 +271,8 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		return nil, errTaken
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return nil, fmt.Errorf("open store: %w", err)
+	case IsFull(err): // a file that is new
+		return nil, errors.Join(&ken.Error{Code: ken.CodeUnavailable, Msg: "make a store's file", Err: err, Try: "Make room on the disk of " + filepath.Dir(path) + "."}, emptied(path))
 	case err != nil:
 		return nil, corrupt(err)
 	}
@@ -282,6 +284,22 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		return nil, errors.Join(errTaken, db.Close())
 	}
 	return db, nil
+}
+
+// IsFull reports whether an error is that the disk has no room.
+func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// emptied empties a new file of which only a part could be written: that part is no store.
+func emptied(path string) error {
+	l := flock.New(path)
+	if got, err := l.TryLock(); err != nil || !got { // another process makes it
+		return err
+	}
+	defer l.Close()
+	if precheck(path) == nil {
+		return nil
+	}
+	return os.Truncate(path, 0)
 }
 
 // checkUnlocked is precheck for a file that another process may be making right now: while

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,11 +20,12 @@ import (
 )
 
 // copies bounds what a node keeps in its folder of owners who are not open here: copies of what
-// the engine has. It belongs to one goroutine.
+// the engine has. It is safe for concurrent use.
 type copies struct {
-	w     *Owners
+	w *Owners
+
+	mu    sync.Mutex           // held while they are looked at; guards the rest
 	known map[string]ownerCopy // by owner
-	told  bool                 // that the bound can't be kept
 }
 
 // ownerCopy is what an owner's folder holds.
@@ -61,8 +63,7 @@ func removeGone(dir string) (err error) {
 
 // keepBound keeps the folder within a bound, each time that it may have grown, until ctx ends.
 func (w *Owners) keepBound(ctx context.Context, bytes int64) {
-	c := copies{w: w, known: map[string]ownerCopy{}}
-	for {
+	for told := false; ; {
 		select {
 		case <-w.grown:
 		case <-ctx.Done():
@@ -73,12 +74,12 @@ func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 		case <-ctx.Done():
 			return
 		}
-		left, err := c.trim(ctx, bytes)
+		left, err := w.copies.trim(ctx, func(int64) int64 { return bytes })
 		if err != nil && ctx.Err() == nil {
 			w.o.Log.Warn("copies of owners' stores could not be removed", "cause", err)
 		}
-		if over := left > bytes; over != c.told {
-			if c.told = over; over {
+		if over := left > bytes; over != told {
+			if told = over; over {
 				w.o.Log.Warn("the folder is larger than store.folder_mb: what is left is in use, or not in the engine", "folder", w.dir, "megabytes", left>>20)
 			}
 		}
@@ -93,10 +94,27 @@ func (w *Owners) grows() {
 	}
 }
 
-// trim removes copies, those first that were used least recently, until all fit into a number of bytes. It
-// returns how many bytes are left.
-func (c *copies) trim(ctx context.Context, bytes int64) (left int64, err error) {
+// makeRoom removes copies on a disk that is full: half of what there is, or more where that is less than
+// what the folder may have. It reports whether there is more room than before.
+func (w *Owners) makeRoom(ctx context.Context) bool {
+	if w.o.Node == nil || w.o.Folder <= 0 {
+		return false
+	}
+	was := int64(0)
+	left, err := w.copies.trim(ctx, func(all int64) int64 { was = all; return all / 2 })
+	if err != nil {
+		w.o.Log.Warn("copies of owners' stores could not be removed", "cause", err)
+	}
+	return left < was
+}
+
+// trim removes copies, those first that were used least recently, until no more bytes are left
+// than the bound is for what there is. It returns how many are left.
+func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	all, left, err := c.look(ctx)
+	bytes := bound(left)
 	if err != nil || left <= bytes {
 		return left, err
 	}

@@ -331,6 +331,7 @@ func (t *tenure) Append(changes []byte) (bolt.LogMark, error) {
 
 // Failed implements bolt.Replica.
 func (t *tenure) Failed(err error) error {
+	t.n.noteFull(err)
 	t.lose()
 	return &remote.LostError{Sent: true, Err: err}
 }

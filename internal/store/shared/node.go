@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
@@ -53,6 +54,7 @@ type Node struct {
 	wall time.Time  // the same, by the clock of the machine
 	era  uint64     // how often others may have taken this node for dead
 	seen map[string]sighting
+	full time.Time // when the disk of the folder had no room last
 }
 
 // sighting is what is known of another node.
@@ -69,6 +71,8 @@ const (
 	leaveWait = 2 * time.Second
 	// lookEvery is how often a node that is waited for is looked at.
 	lookEvery = 200 * time.Millisecond
+	// fullWait is how long a node whose disk has no room leaves its owners to others.
+	fullWait = 3 * time.Second
 	// watched is how long a node is looked at after somebody wanted to know of it.
 	watched = 10 * time.Minute
 )
@@ -301,6 +305,23 @@ func (n *Node) refused(id string) {
 		s.gone = time.Now()
 		n.seen[id] = s
 	}
+}
+
+// noteFull notes that the disk has no room, if that is what an error says.
+func (n *Node) noteFull(err error) {
+	if !bolt.IsFull(err) {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.full = time.Now()
+}
+
+// wasFull reports whether the disk had no room a moment ago.
+func (n *Node) wasFull() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.full.IsZero() && time.Since(n.full) < fullWait
 }
 
 // holder returns the lease of an owner, and whether another node that lives has it.

@@ -153,12 +153,13 @@ const (
 // findRole looks for a role until there is one: the holder's if nobody has it, else a
 // client's of who has.
 func (s *ownerConn) findRole() (*role, error) {
-	end, longest := time.Now().Add(s.w.o.Wait), lastPause
+	begun, longest := time.Now(), lastPause
+	end := begun.Add(s.w.o.Wait)
 	if s.w.o.Node != nil {
 		longest = nodePause
 	}
 	for pause := firstPause; ; pause = min(2*pause, longest) {
-		r, err := s.hold()
+		r, err := s.holdWithRoom()
 		if err == nil {
 			s.silent.Store(nil)
 			return r, nil
@@ -168,7 +169,8 @@ func (s *ownerConn) findRole() (*role, error) {
 		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
 		var elsewhere *bolt.AwayError
 		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
-		if !unwritable && !away && !comes && !errors.Is(err, ken.ErrHeld) {
+		full := s.w.o.Node != nil && bolt.IsFull(err)
+		if !unwritable && !away && !comes && !full && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -184,6 +186,8 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
+		case full && time.Since(begun) > fullWait: // nobody has room
+			return nil, err
 		case time.Now().After(end) && comes:
 			return nil, err
 		case time.Now().After(end) && away:
@@ -197,6 +201,32 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// holdWithRoom is hold, and a node whose disk is full makes room, or leaves the owner to others for
+// a while.
+func (s *ownerConn) holdWithRoom() (*role, error) {
+	n := s.w.o.Node
+	if n != nil && n.wasFull() {
+		return nil, s.fullError(syscall.ENOSPC)
+	}
+	r, err := s.hold()
+	if n == nil || !bolt.IsFull(err) {
+		return r, err
+	}
+	if s.w.makeRoom(s.ctx) {
+		r, err = s.hold()
+	}
+	if bolt.IsFull(err) {
+		n.noteFull(err)
+		err = s.fullError(err)
+	}
+	return r, err
+}
+
+func (s *ownerConn) fullError(cause error) error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the disk of " + s.w.dir + " is full, and no other node serves owner " + s.owner, Err: cause,
+		Try: "Make room there, set a smaller store.folder_mb, or ask another node: it takes the owner over."}
 }
 
 // hangs reports whether the holder said nothing to two connections.

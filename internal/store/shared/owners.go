@@ -32,7 +32,8 @@ type Owners struct {
 
 	leaving sync.WaitGroup // of stores that are being closed
 	opening chan struct{}  // holds an element for each store that is being opened here, limit of them at most
-	grown   chan struct{}  // holds an element when the folder may have grown
+	copies  copies
+	grown   chan struct{} // holds an element when the folder may have grown
 	stop    context.CancelFunc
 	running sync.WaitGroup // of keepBound
 
@@ -60,6 +61,7 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	if err := errors.Join(alive.RemoveLeft(WorkDir(dir), time.Now()), removeGone(dir)); err != nil {
 		w.o.Log.Warn("copies of stores could not be removed", "cause", err)
 	}
+	w.copies.w = w
 	life, stop := context.WithCancel(context.Background())
 	w.stop = stop
 	if o.Node != nil && o.Folder > 0 {
