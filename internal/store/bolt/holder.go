@@ -286,8 +286,11 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// IsFull reports whether an error is that the disk has no room.
-func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// IsFull reports whether an error is that the disk has no room. The keyword index says it in words
+// alone.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error())
+}
 
 // emptied empties a new file of which only a part could be written: that part is no store.
 func emptied(path string) error {

@@ -190,7 +190,12 @@ func (w *Owners) isOpen(owner string) bool {
 // that the engine lacks. Errors: errKept; those of the log.
 func (c *copies) remove(ctx context.Context, owner string) error {
 	dir := filepath.Join(c.w.dir, bolt.FolderName(owner))
-	if is, _, err := isCopy(dir); err != nil || !is || c.w.isOpen(owner) {
+	is, _, err := isCopy(dir)
+	if err != nil {
+		return err
+	}
+	before, err := bolt.FilesOfBefore(dir)
+	if err != nil || !is || before || c.w.isOpen(owner) {
 		return cmp.Or(err, errKept)
 	}
 	o := c.w.o.Store
@@ -210,9 +215,6 @@ func (c *copies) remove(ctx context.Context, owner string) error {
 
 // removable returns why a copy must stay.
 func (c *copies) removable(ctx context.Context, owner string, lock *bolt.Lock) error {
-	if aside, err := lock.Aside(); err != nil || aside.Used { // the user's to delete
-		return errKept
-	}
 	at, used, err := lock.Mark()
 	if err != nil || !used {
 		return err

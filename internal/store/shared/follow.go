@@ -246,7 +246,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 		return end, false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
 			Try: "Export the folder's claims without store.url, move the folder away, and import them."}
 	case at.Position > max(last, snapshot):
-		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
+		return end, false, t.otherLog(fmt.Errorf("%w: it ends at record %d, and the folder at %d", errLess, last, at.Position))
 	}
 	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), t.moves, &end))
 	if errors.Is(err, commitlog.ErrOtherLog) {
@@ -276,6 +276,10 @@ func (t *tenure) later(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "version", Msg: fmt.Sprintf("owner %q was written to by a later version of ken", t.owner), Err: cause,
 		Try: "Start this node with the version of the other nodes: see ken doctor."}
 }
+
+// errLess is that a log is shorter than its copy: the engine has lost records, or a server that has
+// just started does not have all of them yet.
+var errLess = errors.New("the log is shorter")
 
 func (t *tenure) otherLog(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder, or another log", t.owner), Err: cause,

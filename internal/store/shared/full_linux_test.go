@@ -58,7 +58,7 @@ func TestANodeWhoseDiskIsFull(t *testing.T) {
 	must(t, f.Close())
 	m := bounded(t, log, dir, 1<<30)
 	_, _, err = m.Get(t.Context(), "o0")
-	if !errors.Is(err, ken.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk of "+dir+" is full") || !strings.Contains(ken.Hint(err), "Make room") {
+	if !errors.Is(err, ken.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk of this node's folder is full") || !strings.Contains(ken.Hint(err), "Make room") {
 		t.Errorf("it says %v, and to try: %s", err, ken.Hint(err))
 	}
 	other := (&cluster{t: t, log: log}).start(shared.Options{})

@@ -71,6 +71,9 @@ const (
 	leaveWait = 2 * time.Second
 	// lookEvery is how often a node that is waited for is looked at.
 	lookEvery = 200 * time.Millisecond
+	// leaseWait bounds how long the engine is asked who serves an owner, which is longer than a
+	// client of NATS stays with a server that does not answer.
+	leaseWait = 5 * time.Second
 	// fullWait is how long a node whose disk has no room leaves its owners to others.
 	fullWait = 3 * time.Second
 	// watched is how long a node is looked at after somebody wanted to know of it.
@@ -317,6 +320,32 @@ func (n *Node) noteFull(err error) {
 	n.full = time.Now()
 }
 
+// trouble is why this node can't serve anybody just now; nil when it can.
+func (n *Node) trouble() error {
+	if n.wasFull() {
+		return errFull
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.beat.IsZero() || time.Since(n.beat) > leaseWait/2 {
+		return errAway
+	}
+	return nil
+}
+
+// Errors of a node that can't serve anybody.
+var (
+	errFull = &ken.Error{Code: ken.CodeUnavailable, Msg: "the disk of this node's folder is full", Try: "Make room there, set a smaller store.folder_mb, or ask another node: it takes the owner over."}
+	errAway = &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Try: "See ken doctor, and whether the servers of store.url run and have room on their disks."}
+)
+
+// with returns one of these errors with its cause.
+func with(e *ken.Error, cause error) error {
+	full := *e
+	full.Err = cause
+	return &full
+}
+
 // wasFull reports whether the disk had no room a moment ago.
 func (n *Node) wasFull() bool {
 	n.mu.Lock()
@@ -326,6 +355,8 @@ func (n *Node) wasFull() bool {
 
 // holder returns the lease of an owner, and whether another node that lives has it.
 func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, another bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseWait)
+	defer cancel()
 	l, err = n.o.Log.Lease(ctx, owner)
 	return l, err == nil && l.Node != "" && l.Node != n.o.ID && n.Lives(ctx, l.Node), err
 }

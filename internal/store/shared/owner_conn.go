@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -102,8 +103,19 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	case <-e.done:
 		return e.role, e.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, s.late(ctx)
 	}
+}
+
+// late is why ctx has ended before there was an answer.
+func (s *ownerConn) late(ctx context.Context) error {
+	err := ctx.Err()
+	if n := s.w.o.Node; n != nil && errors.Is(err, context.DeadlineExceeded) {
+		if why := n.trouble(); why != nil {
+			err = fmt.Errorf("%w: %w", why, err)
+		}
+	}
+	return err
 }
 
 // elect begins an election, or returns the one under way, after a role that was lost has
@@ -170,7 +182,8 @@ func (s *ownerConn) findRole() (*role, error) {
 		var elsewhere *bolt.AwayError
 		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
 		full := s.w.o.Node != nil && bolt.IsFull(err)
-		if !unwritable && !away && !comes && !full && !errors.Is(err, ken.ErrHeld) {
+		behind := errors.Is(err, errLess) // or the server that was asked is
+		if !unwritable && !away && !comes && !full && !behind && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -188,10 +201,13 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, s.silent.Load().err()
 		case full && time.Since(begun) > fullWait: // nobody has room
 			return nil, err
-		case time.Now().After(end) && comes:
+		case time.Now().After(end) && (comes || behind):
 			return nil, err
 		case time.Now().After(end) && away:
-			return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Err: err, Try: "See ken doctor, and whether the servers of store.url run."}
+			return nil, with(errAway, err)
+		case time.Now().After(end) && s.w.o.Node != nil:
+			return nil, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node, which does not answer", s.owner), Err: connect,
+				Try: "See ken doctor for the nodes, and whether they reach each other's store.listen."}
 		case time.Now().After(end):
 			return nil, bolt.HeldError(s.dir)
 		}
@@ -208,7 +224,7 @@ func (s *ownerConn) findRole() (*role, error) {
 func (s *ownerConn) holdWithRoom() (*role, error) {
 	n := s.w.o.Node
 	if n != nil && n.wasFull() {
-		return nil, s.fullError(syscall.ENOSPC)
+		return nil, with(errFull, syscall.ENOSPC)
 	}
 	r, err := s.hold()
 	if n == nil || !bolt.IsFull(err) {
@@ -219,14 +235,9 @@ func (s *ownerConn) holdWithRoom() (*role, error) {
 	}
 	if bolt.IsFull(err) {
 		n.noteFull(err)
-		err = s.fullError(err)
+		err = with(errFull, err)
 	}
 	return r, err
-}
-
-func (s *ownerConn) fullError(cause error) error {
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the disk of " + s.w.dir + " is full, and no other node serves owner " + s.owner, Err: cause,
-		Try: "Make room there, set a smaller store.folder_mb, or ask another node: it takes the owner over."}
 }
 
 // hangs reports whether the holder said nothing to two connections.
