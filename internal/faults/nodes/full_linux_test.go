@@ -141,8 +141,6 @@ func TestFaultsFullNode(t *testing.T) {
 	c.verify(nats.URL())
 }
 
-func pauseFor(d time.Duration) { <-time.After(d) }
-
 // startOnDisks starts three servers of NATS, each with its files on a disk.
 func startOnDisks(t *testing.T, disks []*disk) *logtest.NATS {
 	hosts := make([]logtest.Host, len(disks))

@@ -319,6 +319,23 @@ func (c *crew) acknowledged() (n int) {
 	return n
 }
 
+// paused is how many pauses there were.
+func (c *crew) paused() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pauses)
+}
+
+// pausesSince lists the pauses after the first n, which were before.
+func (c *crew) pausesSince(n int) (all []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pauses[n:] {
+		all = append(all, p.Round(10*time.Millisecond))
+	}
+	return all
+}
+
 // flow waits until each owner has been written to again.
 func (c *crew) flow() {
 	c.t.Helper()
@@ -497,6 +514,8 @@ func (c *crew) nodeFaults(rng *rand.Rand, i int, engine *proxy) []fault {
 		{fmt.Sprintf("cut what node %d says to the others", i), cut(c.peers[i], false, true), cut(c.peers[i], false, false)},
 		{fmt.Sprintf("cut node %d off all", i), func() { engine.cut(true, true); c.peers[i].cut(true, true) }, func() { engine.cut(false, false); c.peers[i].cut(false, false) }},
 		{fmt.Sprintf("set the clock of node %d wrong by %v", i, wrong.Round(time.Second)), c.setClock(i, wrong), c.setClock(i, 0)},
+		{fmt.Sprintf("slow link of node %d to the engine", i), func() { engine.slow(slowLink) }, func() { engine.slow(pace{}) }},
+		{fmt.Sprintf("slow links of node %d to all", i), func() { engine.slow(slowLink); c.peers[i].slow(slowLink) }, func() { engine.slow(pace{}); c.peers[i].slow(pace{}) }},
 		{fmt.Sprintf("empty the folder of node %d", i), func() { c.kill(i); c.dirs[i] = c.t.TempDir() }, func() { c.start(i) }},
 	}
 }
@@ -513,10 +532,16 @@ func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
 	for n := range wanted() {
 		f := all(rng)
 		t.Logf("%6.1f s, fault %d: %s", time.Since(begun).Seconds(), n+1, f.name)
+		before := c.paused()
 		f.begin()
+		lasts := time.Now()
 		pauseBetween(rng, 500*time.Millisecond, 5*time.Second)
 		f.end()
+		lasted := time.Since(lasts)
 		c.flow()
+		if pauses := c.pausesSince(before); len(pauses) > 0 {
+			t.Logf("         it lasted %.1f s; pauses of %v", lasted.Seconds(), pauses)
+		}
 	}
 	if n := c.acknowledged(); n < 100 {
 		t.Errorf("only %d writes were acknowledged", n)

@@ -133,7 +133,7 @@ func eraseEvents(tx *writeTx, id uuid.UUID) error {
 
 // erase takes what is gone out of the files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
-	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)), s.rewritten(ctx))
+	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
 }
 
 // scrubIndex takes what is gone out of the index's files, and opens it again once where
@@ -241,10 +241,21 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 // so that what was deleted from the shelf or forgotten is gone from the disk and the file
 // is as small as its content; the keyword index without deleted words; and the vectors,
 // those of other models included, without those of texts that no record has. Writers wait
-// meanwhile. Time grows with the files' size. It can be repeated, and what fails leaves
-// the rest done.
+// meanwhile, and no longer for a Replica, which hears of it then. Time grows with the files' size.
+// It can be repeated, and what fails leaves the rest done.
 func (s *Store) Compact(ctx context.Context) error {
-	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
+	err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
+	if s.o.Replica == nil || ctx.Err() != nil {
+		return err
+	}
+	told := make(chan error, 1)
+	go func() { told <- s.rewritten(ctx) }()
+	select {
+	case rewritten := <-told:
+		return errors.Join(err, rewritten)
+	case <-ctx.Done():
+		return errors.Join(err, ctx.Err())
+	}
 }
 
 // CopyTo implements engine.Copier. Writers go on meanwhile, as long as the file need

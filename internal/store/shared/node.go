@@ -45,6 +45,7 @@ type Node struct {
 	o       NodeOptions
 	router  remote.Router
 	address string
+	sole    bool // no other process of this machine can be reached at that address
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -76,6 +77,8 @@ const (
 	leaseWait = 5 * time.Second
 	// fullWait is how long a node whose disk has no room leaves its owners to others.
 	fullWait = 3 * time.Second
+	// meetEvery is how often a node looks for others that it does not know.
+	meetEvery = 10 * time.Second
 	// watched is how long a node is looked at after somebody wanted to know of it.
 	watched = 10 * time.Minute
 )
@@ -93,6 +96,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	host, port, split := net.SplitHostPort(o.Listen)
+	fixed := err == nil && split == nil && port != "0"
 	if err != nil && split == nil && port != "0" {
 		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
@@ -100,6 +104,8 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		return nil, fmt.Errorf("listen for other nodes: %w", err)
 	}
 	n := &Node{o: o, seen: map[string]sighting{}}
+	_, _, split = net.SplitHostPort(o.Advertise)
+	n.sole = fixed || split != nil
 	if n.address, err = advertised(l.Addr(), o.Advertise); err == nil && o.Server == nil && !loopback(n.address) {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "store.cert", Msg: "nodes of several machines need TLS: " + n.address + " is no address of this machine alone",
 			Try: "Set store.ca, store.cert and store.key, or listen on 127.0.0.1."}
@@ -117,7 +123,42 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.stop = stop
 	n.running.Go(func() { n.router.Serve(l) })
 	n.running.Go(func() { n.beats(life) })
+	n.running.Go(func() { n.meets(life) })
 	return n, nil
+}
+
+// meets looks for other nodes again and again, until ctx ends.
+func (n *Node) meets(ctx context.Context) {
+	for tick := time.NewTicker(meetEvery); ; {
+		n.meet(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// meet begins to watch the nodes that there are, so that it is known since when one that is needed
+// later has been silent. One that had this node's address has ended: it is forgotten, so that
+// nobody waits for it. If it has not, its next beat says so.
+func (n *Node) meet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaveWait)
+	defer cancel()
+	all, err := n.o.Log.Nodes(ctx)
+	for _, other := range all {
+		switch {
+		case other.ID == n.o.ID:
+		case n.sole && other.Address == n.address:
+			err = errors.Join(err, n.o.Log.Leave(ctx, other.ID))
+		default:
+			n.Lives(ctx, other.ID)
+		}
+	}
+	if err != nil && !errors.Is(err, commitlog.ErrUnreachable) && ctx.Err() == nil {
+		n.o.Logger.Warn("other nodes could not be looked at", "cause", err)
+	}
 }
 
 // format is that of the node's records.

@@ -42,6 +42,7 @@ type Options struct {
 // Log is a commitlog.Log.
 type Log struct {
 	o         Options
+	opts      []nats.Option
 	nc        *nats.Conn
 	js        jetstream.JetStream
 	stream    jetstream.Stream
@@ -87,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 	}
-	l := &Log{o: o, nc: nc}
+	l := &Log{o: o, opts: opts, nc: nc}
 	l.leave = l.leaveServer
 	if l.js, err = jetstream.New(nc); err == nil {
 		err = l.prepare(ctx)

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"errors"
 	"io"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,7 @@ import (
 // silent is what the client library reads of servers that send nothing.
 type silent struct{ every time.Duration }
 
-func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, nil }
+func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, os.ErrDeadlineExceeded }
 func (silent) Close() error               { return nil }
 
 // The reading of a snapshot ends when the servers fall silent, and another one is asked.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +47,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	if err != nil || before > position {
 		return errors.Join(err, drain(r))
 	}
-	// An object of that name stays until the new one is whole.
-	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, &paced{r: r, wait: func() error { return l.settle(ctx) }}); err != nil {
+	if err := l.send(ctx, snapshotName(owner, position), r); err != nil {
 		return unreachable(err)
 	}
 	for before < position {
@@ -77,9 +78,57 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return l.drop(ctx, snapshotName(owner, old))
 }
 
-// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
-// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
-const paceBytes = 8 << 20
+// transfer connects with the server that l is connected with, for one snapshot. On a slow link, the
+// beats of the node and its writes would wait behind it on their own connection.
+func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream.ObjectStore, end func(), err error) {
+	near := l.nc.ConnectedUrl()
+	if near == "" {
+		return nil, nil, nil, nats.ErrDisconnected
+	}
+	// Its pings wait behind the snapshot: who reads or sends notices that nothing moves.
+	nc, err := nats.Connect(near+","+l.o.URL, append(slices.Clone(l.opts), nats.DontRandomize(), nats.PingInterval(readWait))...)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if js, err = jetstream.New(nc); err == nil {
+		s, err = js.ObjectStore(ctx, l.o.Prefix+"_snapshots")
+	}
+	if err != nil {
+		nc.Close()
+		return nil, nil, nil, err
+	}
+	return js, s, nc.Close, nil
+}
+
+// send puts an object. One of that name stays until the new one is whole.
+func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
+	js, s, end, err := l.transfer(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wait := func() error {
+		err := l.settle(ctx, js)
+		if err != nil {
+			time.AfterFunc(readSilence, cancel) // else what was sent is waited for as long as for all of it
+		}
+		return err
+	}
+	_, err = s.Put(ctx, jetstream.ObjectMeta{Name: name}, &paced{r: r, wait: wait})
+	return err
+}
+
+const (
+	// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
+	// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
+	paceBytes = 1 << 20
+	// settleWait bounds how long that much may take.
+	settleWait = 20 * time.Second
+)
 
 // paced is a reader that waits after each paceBytes.
 type paced struct {
@@ -100,15 +149,15 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// settle returns when what this connection has sent of snapshots is stored: the stream takes its
+// settle returns when what a connection has sent of snapshots is stored: the stream takes its
 // messages in order, and this one is the last. It replaces the one before.
-func (l *Log) settle(ctx context.Context) error {
+func (l *Log) settle(ctx context.Context, js jetstream.JetStream) error {
 	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	return l.try(ctx, func(ctx context.Context) error {
-		_, err := l.js.PublishMsg(ctx, m)
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	_, err := js.PublishMsg(ctx, m)
+	return err
 }
 
 func drain(r io.Reader) error {
@@ -163,9 +212,14 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWait)
-	unanswered := time.AfterFunc(patience, cancel)
-	r, err := l.snapshots.Get(nextRead{ctx}, snapshotName(owner, position))
+	_, from, end, err := l.transfer(ctx)
+	if err != nil {
+		return 0, nil, unreachable(err)
+	}
+	ctx, stop := context.WithTimeout(ctx, readWait)
+	cancel := func() { stop(); end() }
+	unanswered := time.AfterFunc(patience, stop)
+	r, err := from.Get(nextRead{ctx}, snapshotName(owner, position))
 	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
 		l.leave()
 		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
@@ -201,10 +255,12 @@ type snapshotReader struct {
 	since time.Time // of the first read that gave nothing; zero after one that did
 }
 
-// Read implements io.Reader. The client library's returns without bytes when the deadline of a
-// read has passed.
+// Read implements io.Reader. It returns without bytes when the deadline of a read has passed.
 func (r *snapshotReader) Read(p []byte) (n int, err error) {
 	n, err = r.ReadCloser.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
 	switch {
 	case n > 0 || err != nil:
 		r.since = time.Time{}
