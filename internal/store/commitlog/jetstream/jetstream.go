@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +74,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nats.PingInterval(500 * time.Millisecond), // a server that hangs is left after a second
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2 * time.Second),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // calls say what comes of it
+			slog.Debug("a connection with NATS", "cause", err)
+		}),
 	}
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
