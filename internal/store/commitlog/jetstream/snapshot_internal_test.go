@@ -21,7 +21,7 @@ func (silent) Close() error               { return nil }
 func TestASnapshotThatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, begun := 0, time.Now()
-		r := &snapshotReader{ReadCloser: silent{readSilence}, log: &Log{leave: func() { left++ }}, end: func() {}}
+		r := &snapshotReader{r: silent{readSilence}, log: &Log{leave: func() { left++ }}, end: func() {}}
 		_, err := io.ReadAll(r)
 		if err = errors.Join(err, r.Close()); !errors.Is(err, commitlog.ErrUnreachable) || left != 1 || time.Since(begun) > 4*readSilence {
 			t.Errorf("%v after %v, left %d times", err, time.Since(begun), left)

@@ -206,32 +206,38 @@ func (l *Log) sweep(ctx context.Context) error {
 	return err
 }
 
-// Snapshot implements commitlog.Log.
+// Snapshot implements commitlog.Log. Its reader asks for the snapshot when it is read.
 func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
 	position, _, err := l.current(ctx, token(owner))
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
-	_, from, end, err := l.transfer(ctx)
+	open := func() (io.ReadCloser, func(), error) { return l.receive(ctx, snapshotName(owner, position)) }
+	return position, &snapshotReader{open: open, log: l}, nil
+}
+
+// receive begins to read an object. end is called when it is read.
+func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end func(), err error) {
+	_, from, disconnect, err := l.transfer(ctx)
 	if err != nil {
-		return 0, nil, unreachable(err)
+		return nil, nil, unreachable(err)
 	}
 	ctx, stop := context.WithTimeout(ctx, readWait)
-	cancel := func() { stop(); end() }
+	end = func() { stop(); disconnect() }
 	unanswered := time.AfterFunc(patience, stop)
-	r, err := from.Get(nextRead{ctx}, snapshotName(owner, position))
+	r, err = from.Get(nextRead{ctx}, name)
 	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
 		l.leave()
 		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
 	}
 	if err != nil {
-		cancel()
+		end()
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
 			err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
-		return 0, nil, unreachable(err)
+		return nil, nil, unreachable(err)
 	}
-	return position, &snapshotReader{ReadCloser: r, log: l, end: cancel}, nil
+	return r, end, nil
 }
 
 const (
@@ -249,15 +255,21 @@ func (nextRead) Deadline() (time.Time, bool) { return time.Now().Add(readSilence
 
 // snapshotReader ends the reading when it is closed, or when nothing comes any more.
 type snapshotReader struct {
-	io.ReadCloser
+	open  func() (r io.ReadCloser, end func(), err error)
 	log   *Log
-	end   context.CancelFunc
+	r     io.ReadCloser // nil until something is read
+	end   func()
 	since time.Time // of the first read that gave nothing; zero after one that did
 }
 
 // Read implements io.Reader. It returns without bytes when the deadline of a read has passed.
 func (r *snapshotReader) Read(p []byte) (n int, err error) {
-	n, err = r.ReadCloser.Read(p)
+	if r.r == nil {
+		if r.r, r.end, err = r.open(); err != nil {
+			return 0, err
+		}
+	}
+	n, err = r.r.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
@@ -275,6 +287,9 @@ func (r *snapshotReader) Read(p []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (r *snapshotReader) Close() error {
+	if r.r == nil {
+		return nil
+	}
 	defer r.end()
-	return r.ReadCloser.Close()
+	return r.r.Close()
 }
