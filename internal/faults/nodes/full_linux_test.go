@@ -114,7 +114,7 @@ func TestFaultsFullNode(t *testing.T) {
 	c.flow()
 	t.Log("the disk is full, and no other node is there")
 	d.fill()
-	pauseFor(15 * time.Second)
+	pauseFor(6 * time.Second)
 	t.Log("there is room again")
 	d.room()
 	c.flow()
@@ -127,7 +127,7 @@ func TestFaultsFullNode(t *testing.T) {
 	}
 	d.fill()
 	c.start(0)
-	pauseFor(15 * time.Second)
+	pauseFor(6 * time.Second)
 	t.Log("another node has room")
 	c.start(1)
 	c.flow()
@@ -155,7 +155,7 @@ func startOnDisks(t *testing.T, disks []*disk) *logtest.NATS {
 
 // The disk of one of three servers of NATS is full: nothing stops.
 func TestFaultsFullServer(t *testing.T) {
-	race.LeaveToWhole(t)
+	inLongRuns(t)
 	for i := range 3 {
 		disks := make([]*disk, 3)
 		disks[i] = newDisk(t, "64m")
@@ -189,7 +189,7 @@ func TestFaultsFullServer(t *testing.T) {
 
 // The disks of all three are full.
 func TestFaultsFullServers(t *testing.T) {
-	race.LeaveToWhole(t)
+	inLongRuns(t)
 	disks := []*disk{newDisk(t, "64m"), newDisk(t, "64m"), newDisk(t, "64m")}
 	nats := startOnDisks(t, disks)
 	c := newCrew(t, []string{nats.URL(), nats.URL(), nats.URL()})
@@ -234,7 +234,7 @@ func TestFaultsFullPostgres(t *testing.T) {
 	c.flow()
 	t.Log("the disk is full")
 	d.fill()
-	pauseFor(20 * time.Second)
+	pauseFor(8 * time.Second)
 	t.Logf("%d acknowledged", c.acknowledged())
 	t.Log("there is room again")
 	d.room()
