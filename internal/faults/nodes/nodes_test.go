@@ -86,7 +86,12 @@ func beNode() {
 	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be away
 		say("away %v", err)
 	}
-	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: slog.New(slog.DiscardHandler)}
+	logger := slog.New(slog.DiscardHandler)
+	if os.Getenv("KEN_NODE_LOG") != "" {
+		logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("node", name)
+		slog.SetDefault(logger)
+	}
+	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: logger}
 	go clock.follow(os.Getenv("KEN_NODE_CLOCK"))
 	if o.Server, o.Client, err = nodeTLS(os.Getenv("KEN_NODE_TLS")); err != nil {
 		say("fault %v", err)
@@ -97,7 +102,7 @@ func beNode() {
 		say("away %v", err)
 	}
 	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Next: nextNode(ctx, name), NextName: os.Getenv("KEN_NODE_NEXT"),
-		Store: bolt.Options{Now: clock.now}, Log: slog.New(slog.DiscardHandler)})
+		Store: bolt.Options{Now: clock.now}, Log: logger})
 	var wg sync.WaitGroup
 	for i := range owners {
 		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
@@ -531,6 +536,8 @@ func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
 	begun := time.Now()
 	for n := range wanted() {
 		f := all(rng)
+		for only := os.Getenv("KEN_FAULT"); !strings.Contains(f.name, only); f = all(rng) {
+		}
 		t.Logf("%6.1f s, fault %d: %s", time.Since(begun).Seconds(), n+1, f.name)
 		before := c.paused()
 		f.begin()

@@ -105,7 +105,10 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 				lock.LeaveUnsynced()
 			}
 		}
-		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(error) { t.lose() })
+		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(err error) {
+			t.n.o.Logger.Debug("a write did not come to the log: the owner is left", "owner", t.owner, "cause", err)
+			t.lose()
+		})
 		err = t.writer.Fence()
 		if err == nil {
 			return nil
@@ -371,6 +374,7 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 			return
 		case <-look.C:
 			if !t.valid() {
+				t.n.o.Logger.Debug("the engine does not hear this node: the owner is left", "owner", t.owner)
 				t.lose()
 				ended()
 				return

@@ -132,7 +132,9 @@ func (s *ownerConn) elect(before *role) *election {
 				s.w.o.Log.Warn("close a store that another node holds", "owner", s.owner, "cause", err)
 			}
 		}
+		begun := time.Now()
 		r, err := s.findRole()
+		s.w.o.Log.Debug("who serves an owner was looked for", "owner", s.owner, "here", r != nil && r.host != nil, "took", time.Since(begun), "cause", err)
 		s.mu.Lock()
 		if err == nil && s.gone.Load() {
 			s.mu.Unlock()

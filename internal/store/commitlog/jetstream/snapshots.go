@@ -86,7 +86,7 @@ func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream
 		return nil, nil, nil, nats.ErrDisconnected
 	}
 	// Its pings wait behind the snapshot: who reads or sends notices that nothing moves.
-	nc, err := nats.Connect(near+","+l.o.URL, append(slices.Clone(l.opts), nats.DontRandomize(), nats.PingInterval(readWait))...)
+	nc, err := connect(ctx, near+","+l.o.URL, append(slices.Clone(l.opts), nats.DontRandomize(), nats.PingInterval(readWait)))
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 	}
@@ -100,6 +100,30 @@ func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream
 		return nil, nil, nil, err
 	}
 	return js, s, nc.Close, nil
+}
+
+// connect is nats.Connect, which waits for each server in turn, until ctx ends.
+func connect(ctx context.Context, url string, opts []nats.Option) (*nats.Conn, error) {
+	type connected struct {
+		nc  *nats.Conn
+		err error
+	}
+	done := make(chan connected, 1)
+	go func() {
+		nc, err := nats.Connect(url, opts...)
+		done <- connected{nc, err}
+	}()
+	select {
+	case c := <-done:
+		return c.nc, c.err
+	case <-ctx.Done():
+		go func() {
+			if c := <-done; c.err == nil {
+				c.nc.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
 }
 
 // send puts an object. One of that name stays until the new one is whole.
