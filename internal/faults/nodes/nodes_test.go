@@ -18,12 +18,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -141,33 +138,6 @@ func nextNode(ctx context.Context, name string) *shared.Node {
 		say("away %v", err)
 	}
 	return nil
-}
-
-// wrongClock is the clock of a node, which a test sets by a file.
-type wrongClock struct{ wrong atomic.Int64 }
-
-var clock wrongClock
-
-func (w *wrongClock) now() time.Time { return time.Now().Add(time.Duration(w.wrong.Load())) }
-
-// follow reads the file, which holds a duration, or is not there.
-func (w *wrongClock) follow(file string) {
-	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		if b, err := os.ReadFile(file); err == nil {
-			if d, err := time.ParseDuration(string(b)); err == nil {
-				w.wrong.Store(int64(d))
-			}
-		}
-	}
-}
-
-// name is a name of a write, by this clock.
-func (w *wrongClock) name() uuid.UUID {
-	id, ms := uuid.Must(uuid.NewV7()), w.now().UnixMilli()
-	for i := range 6 {
-		id[i] = byte(ms >> (40 - 8*i))
-	}
-	return id
 }
 
 func once(ctx context.Context, all *shared.Owners, owner, text string) {
@@ -322,23 +292,6 @@ func (c *crew) acknowledged() (n int) {
 		n += len(all)
 	}
 	return n
-}
-
-// paused is how many pauses there were.
-func (c *crew) paused() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.pauses)
-}
-
-// pausesSince lists the pauses after the first n, which were before.
-func (c *crew) pausesSince(n int) (all []time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.pauses[n:] {
-		all = append(all, p.Round(10*time.Millisecond))
-	}
-	return all
 }
 
 // flow waits until each owner has been written to again.

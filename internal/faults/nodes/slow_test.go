@@ -48,6 +48,23 @@ func (c *crew) takeovers(log commitlog.Log) (stop func() (n int, why []string)) 
 	return func() (int, []string) { close(ended); <-counted; return n, why }
 }
 
+// paused is how many pauses there were.
+func (c *crew) paused() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pauses)
+}
+
+// pausesSince lists the pauses after the first n, which were before.
+func (c *crew) pausesSince(n int) (all []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pauses[n:] {
+		all = append(all, p.Round(10*time.Millisecond))
+	}
+	return all
+}
+
 // slowEngines start an engine, and say where it is and what its URL is by way of other addresses.
 var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(addresses string) string){
 	"NATS": func(t *testing.T) ([]string, func(string) string) {
