@@ -2,8 +2,10 @@ package jetstream
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"slices"
@@ -242,20 +244,19 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 
 // receive begins to read an object. end is called when it is read.
 func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end func(), err error) {
-	_, from, disconnect, err := l.transfer(ctx)
+	js, from, disconnect, err := l.transfer(ctx)
 	if err != nil {
 		return nil, nil, unreachable(err)
 	}
-	ctx, stop := context.WithTimeout(ctx, readWait)
+	life, stop := context.WithTimeout(ctx, readWait)
 	end = func() { stop(); disconnect() }
-	unanswered := time.AfterFunc(patience, stop)
-	r, err = from.Get(nextRead{ctx}, name)
-	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
-		l.leave()
-		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
-	}
+	r, err = l.chunks(life, js, from, name)
 	if err != nil {
 		end()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			l.leave()
+			err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
+		}
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
 			err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
@@ -264,18 +265,78 @@ func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end fu
 	return r, end, nil
 }
 
+// chunks begins to read the chunks of an object. The client library's own reader has the server
+// send all that the connection takes, and a server closes one that takes ten seconds for it.
+func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream.ObjectStore, name string) (io.ReadCloser, error) {
+	once, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	info, err := from.GetInfo(once, name)
+	if err != nil {
+		return nil, err
+	}
+	bucket := l.o.Prefix + "_snapshots"
+	c, err := js.OrderedConsumer(once, "OBJ_"+bucket, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"$O." + bucket + ".C." + info.NUID}, InactiveThreshold: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Messages(jetstream.PullMaxMessages(chunksAhead), jetstream.PullExpiry(readSilence))
+	if err != nil {
+		return nil, err
+	}
+	return &chunkReader{ctx: ctx, all: all, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
+}
+
+// chunkReader reads the chunks of an object one after another.
+type chunkReader struct {
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none
+	all  jetstream.MessagesContext
+	left uint32
+	rest []byte
+	sum  hash.Hash
+	want string
+}
+
+// Read implements io.Reader. Errors: os.ErrDeadlineExceeded when nothing comes for readSilence.
+func (r *chunkReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.left == 0 {
+			if jetstream.GetObjectDigestValue(r.sum) != r.want {
+				return 0, fmt.Errorf("%w: a snapshot is damaged, or was removed while it was read", commitlog.ErrUnreachable)
+			}
+			return 0, io.EOF
+		}
+		ctx, cancel := context.WithTimeout(r.ctx, readSilence)
+		m, err := r.all.Next(jetstream.NextContext(ctx))
+		cancel()
+		switch {
+		case err == nil:
+		case r.ctx.Err() != nil:
+			return 0, r.ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+			return 0, os.ErrDeadlineExceeded
+		default:
+			return 0, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+		}
+		r.rest = m.Data()
+		r.left--
+		r.sum.Write(r.rest)
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *chunkReader) Close() error { r.all.Stop(); return nil }
+
 const (
 	// readWait bounds the reading of a snapshot.
 	readWait = 10 * time.Minute
 	// readSilence bounds the wait for its next bytes.
 	readSilence = 5 * time.Second
+	// chunksAhead is how many chunks are on their way, of 128 kB each.
+	chunksAhead = 8
 )
-
-// nextRead is a context whose deadline the client library takes for each single read.
-type nextRead struct{ context.Context }
-
-// Deadline implements context.Context.
-func (nextRead) Deadline() (time.Time, bool) { return time.Now().Add(readSilence), true }
 
 // snapshotReader ends the reading when it is closed, or when nothing comes any more.
 type snapshotReader struct {
