@@ -17,6 +17,7 @@ type Store struct {
 	Advertise   string
 	Replicas    int // 0 uses the number of servers, at most 3
 	OpenOwners  int
+	Folder      int // megabytes
 }
 
 func (s *Store) keys() []key {
@@ -47,6 +48,8 @@ func (s *Store) keys() []key {
 		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000),
 			"The number of owners' stores that stay open in this process, and the maximum that are opened at once. Stores in use stay open "+
 				"beyond that. An open store keeps its records and vectors in memory: see docs/scaling.md."),
+		bind("folder_mb", &s.Folder, 4096, whole(1, 100000000), "With store.url: how many megabytes of owners' stores this node keeps in its folder. They are copies of what the engine has. Beyond that, those that were "+
+			"used least recently are deleted, and made again when they are needed. Stores that are open stay. Without store.url nothing is ever deleted."),
 	}
 }
 

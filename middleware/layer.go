@@ -155,7 +155,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	engineErr := l.openNode(ctx)
-	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onStoreHeld, OnPutAway: l.onStoreClosed, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
+	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onStoreHeld, OnPutAway: l.onStoreClosed, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next), Folder: int64(cfg.Store.Folder) << 20,
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))

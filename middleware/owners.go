@@ -350,8 +350,9 @@ func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, te
 	l.blocks.drop(func(c *turnDecision) bool {
 		return slices.ContainsFunc(c.shared[owner], func(id string) bool { return slices.Contains(ids, id) })
 	})
-	var errs []error
-	for _, reader := range l.ownersOnDisk() {
+	readers, err := l.owners.List(ctx) // those whose copy is on another node alone as well
+	errs := []error{err}
+	for _, reader := range readers {
 		if reader == owner {
 			continue
 		}

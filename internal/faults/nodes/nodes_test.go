@@ -18,12 +18,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -86,7 +83,12 @@ func beNode() {
 	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be away
 		say("away %v", err)
 	}
-	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: slog.New(slog.DiscardHandler)}
+	logger := slog.New(slog.DiscardHandler)
+	if os.Getenv("KEN_NODE_LOG") != "" {
+		logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("node", name)
+		slog.SetDefault(logger)
+	}
+	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: logger}
 	go clock.follow(os.Getenv("KEN_NODE_CLOCK"))
 	if o.Server, o.Client, err = nodeTLS(os.Getenv("KEN_NODE_TLS")); err != nil {
 		say("fault %v", err)
@@ -97,7 +99,7 @@ func beNode() {
 		say("away %v", err)
 	}
 	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Next: nextNode(ctx, name), NextName: os.Getenv("KEN_NODE_NEXT"),
-		Store: bolt.Options{Now: clock.now}, Log: slog.New(slog.DiscardHandler)})
+		Store: bolt.Options{Now: clock.now}, Log: logger})
 	var wg sync.WaitGroup
 	for i := range owners {
 		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
@@ -138,39 +140,12 @@ func nextNode(ctx context.Context, name string) *shared.Node {
 	return nil
 }
 
-// wrongClock is the clock of a node, which a test sets by a file.
-type wrongClock struct{ wrong atomic.Int64 }
-
-var clock wrongClock
-
-func (w *wrongClock) now() time.Time { return time.Now().Add(time.Duration(w.wrong.Load())) }
-
-// follow reads the file, which holds a duration, or is not there.
-func (w *wrongClock) follow(file string) {
-	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		if b, err := os.ReadFile(file); err == nil {
-			if d, err := time.ParseDuration(string(b)); err == nil {
-				w.wrong.Store(int64(d))
-			}
-		}
-	}
-}
-
-// name is a name of a write, by this clock.
-func (w *wrongClock) name() uuid.UUID {
-	id, ms := uuid.Must(uuid.NewV7()), w.now().UnixMilli()
-	for i := range 6 {
-		id[i] = byte(ms >> (40 - 8*i))
-	}
-	return id
-}
-
 func once(ctx context.Context, all *shared.Owners, owner, text string) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	s, release, err := all.Get(ctx, owner)
 	if err != nil {
-		say("refused %s %v", owner, err)
+		say("refused %s %v Try: %s", owner, err, ken.Hint(err))
 		return
 	}
 	defer release()
@@ -182,7 +157,7 @@ func once(ctx context.Context, all *shared.Owners, owner, text string) {
 	begun := time.Now()
 	id, err := s.WriteClaim(store.WithCommit(ctx, clock.name()), c)
 	if err != nil {
-		say("refused %s %v", owner, err)
+		say("refused %s %v Try: %s", owner, err, ken.Hint(err))
 		return
 	}
 	say("ack %s %d %s", owner, time.Since(begun).Milliseconds(), text)
@@ -497,6 +472,8 @@ func (c *crew) nodeFaults(rng *rand.Rand, i int, engine *proxy) []fault {
 		{fmt.Sprintf("cut what node %d says to the others", i), cut(c.peers[i], false, true), cut(c.peers[i], false, false)},
 		{fmt.Sprintf("cut node %d off all", i), func() { engine.cut(true, true); c.peers[i].cut(true, true) }, func() { engine.cut(false, false); c.peers[i].cut(false, false) }},
 		{fmt.Sprintf("set the clock of node %d wrong by %v", i, wrong.Round(time.Second)), c.setClock(i, wrong), c.setClock(i, 0)},
+		{fmt.Sprintf("slow link of node %d to the engine", i), func() { engine.slow(slowLink) }, func() { engine.slow(pace{}) }},
+		{fmt.Sprintf("slow links of node %d to all", i), func() { engine.slow(slowLink); c.peers[i].slow(slowLink) }, func() { engine.slow(pace{}); c.peers[i].slow(pace{}) }},
 		{fmt.Sprintf("empty the folder of node %d", i), func() { c.kill(i); c.dirs[i] = c.t.TempDir() }, func() { c.start(i) }},
 	}
 }
@@ -512,11 +489,19 @@ func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
 	begun := time.Now()
 	for n := range wanted() {
 		f := all(rng)
+		for only := os.Getenv("KEN_FAULT"); !strings.Contains(f.name, only); f = all(rng) {
+		}
 		t.Logf("%6.1f s, fault %d: %s", time.Since(begun).Seconds(), n+1, f.name)
+		before := c.paused()
 		f.begin()
+		lasts := time.Now()
 		pauseBetween(rng, 500*time.Millisecond, 5*time.Second)
 		f.end()
+		lasted := time.Since(lasts)
 		c.flow()
+		if pauses := c.pausesSince(before); len(pauses) > 0 {
+			t.Logf("         it lasted %.1f s; pauses of %v", lasted.Seconds(), pauses)
+		}
 	}
 	if n := c.acknowledged(); n < 100 {
 		t.Errorf("only %d writes were acknowledged", n)

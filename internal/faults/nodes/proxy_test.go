@@ -3,29 +3,43 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
-	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // proxy is a way to servers, which a test can cut, one way or both: connections stay
-// open and nothing comes through, as with a cable that is pulled.
+// open and nothing comes through, as with a cable that is pulled. It can also be slow.
 type proxy struct {
 	listeners []net.Listener
 	wg        sync.WaitGroup
+	done      chan struct{} // closed when it ends
 
 	mu    sync.Mutex // guards the rest
 	conns map[net.Conn]bool
 	open  *sync.Cond
 	shut  [2]bool // there and back
 	ended bool
+	pace  pace
+	busy  [2]time.Time // until when a way is taken by what was sent
 }
 
+// pace is how slow a way is. The zero value is as fast as it gets.
+type pace struct {
+	delay, jitter time.Duration // one way; at most jitter more or less
+	bytes         int           // a second, of all connections together
+}
+
+// slowLink is that between two places far from each other.
+var slowLink = pace{100 * time.Millisecond, 50 * time.Millisecond, 256 << 10}
+
 func newProxy(t *testing.T, servers []string) *proxy {
-	p := &proxy{conns: map[net.Conn]bool{}}
+	p := &proxy{conns: map[net.Conn]bool{}, done: make(chan struct{})}
 	p.open = sync.NewCond(&p.mu)
 	for _, server := range servers {
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -61,7 +75,15 @@ func (p *proxy) cut(to, from bool) {
 	p.open.Broadcast()
 }
 
+// slow sets how slow both ways are.
+func (p *proxy) slow(to pace) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pace = to
+}
+
 func (p *proxy) close() {
+	close(p.done)
 	for _, l := range p.listeners {
 		_ = l.Close()
 	}
@@ -115,22 +137,95 @@ func (p *proxy) serve(l net.Listener, server string) {
 	}
 }
 
+// Bounds of what is on its way: small, so that it is the link where what is sent waits.
+const (
+	buffers = 64 << 10
+	piece   = 4 << 10
+)
+
+// chunk is what has arrived at one end of a way.
+type chunk struct {
+	data []byte
+	due  time.Time // when it arrives at the other end
+}
+
+// copy copies one way of a connection.
 func (p *proxy) copy(to, from net.Conn, way int) {
-	defer to.Close()
 	defer from.Close()
+	_ = from.(*net.TCPConn).SetReadBuffer(buffers)
+	_ = to.(*net.TCPConn).SetWriteBuffer(buffers)
+	all := make(chan chunk, 16)
+	defer close(all)
+	p.wg.Go(func() {
+		defer to.Close()
+		for c := range all {
+			if p.deliver(to, c, way) != nil {
+				_ = from.Close()
+				for range all { // what the reader has still to say
+				}
+				return
+			}
+		}
+	})
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && p.passes(way) {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
+		if n > 0 {
+			all <- chunk{bytes.Clone(buf[:n]), time.Now().Add(p.delay())}
 		}
 		if err != nil {
-			if err == io.EOF {
-				return
-			}
 			return
 		}
+	}
+}
+
+func (p *proxy) delay() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pace.jitter == 0 {
+		return p.pace.delay
+	}
+	return p.pace.delay - p.pace.jitter + rand.N(2*p.pace.jitter)
+}
+
+// deliver hands on a chunk when it is due, as fast as the way is. Connections take turns.
+func (p *proxy) deliver(to net.Conn, c chunk, way int) error {
+	p.wait(c.due)
+	for len(c.data) > 0 {
+		n := min(len(c.data), piece)
+		p.wait(p.slot(way, n))
+		if !p.passes(way) {
+			return net.ErrClosed
+		}
+		if _, err := to.Write(c.data[:n]); err != nil {
+			return err
+		}
+		c.data = c.data[n:]
+	}
+	return nil
+}
+
+// slot takes a way for some bytes, and returns until when.
+func (p *proxy) slot(way, n int) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pace.bytes == 0 {
+		return time.Time{}
+	}
+	if now := time.Now(); p.busy[way].Before(now) {
+		p.busy[way] = now
+	}
+	p.busy[way] = p.busy[way].Add(time.Duration(n) * time.Second / time.Duration(p.pace.bytes))
+	return p.busy[way]
+}
+
+func (p *proxy) wait(until time.Time) {
+	left := time.Until(until)
+	if left <= 0 {
+		return
+	}
+	select {
+	case <-time.After(left):
+	case <-p.done:
 	}
 }

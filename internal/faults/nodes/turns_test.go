@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -48,6 +49,9 @@ func beTurns() {
 	c := config.Default()
 	c.Repository.Index, c.Middleware.Events = false, false
 	c.Store.URL, c.Retrieval.Deadline = os.Getenv("KEN_NODE_URL"), 30*time.Second
+	if mb, err := strconv.Atoi(os.Getenv("KEN_FOLDER_MB")); err == nil {
+		c.Store.Folder = mb
+	}
 	l, err := middleware.Open(ctx, middleware.Options{Root: os.Getenv("KEN_NODE_DIR"), Config: &c, Strict: true, Log: quiet, Embedder: synth.NewEmbedder(256)})
 	if err != nil {
 		say("fault %v", err)
@@ -91,7 +95,22 @@ func beTurns() {
 	say("closed after %v", time.Since(closing).Round(100*time.Millisecond))
 }
 
-// sayMemory logs the memory of this process.
+// folderSize says how many files a folder has, and of how many bytes.
+func folderSize(dir string) string {
+	n, bytes := 0, int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // it is gone
+		}
+		if info, err := d.Info(); err == nil {
+			n, bytes = n+1, bytes+info.Size()
+		}
+		return nil
+	})
+	return fmt.Sprintf("%d MB in %d files", bytes>>20, n)
+}
+
+// sayMemory logs the memory and the folder of this process.
 func sayMemory(after time.Duration) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -106,6 +125,7 @@ func sayMemory(after time.Duration) {
 	files, _ := os.ReadDir("/proc/self/fd")
 	say("memory after %v: %d MB, at most %d; of it anonymous %d, files %d; heap %d, goal %d; %d goroutines, %d open files", after.Round(time.Second),
 		mb["VmRSS:"], mb["VmHWM:"], mb["RssAnon:"], mb["RssFile:"], m.HeapAlloc>>20, m.NextGC>>20, runtime.NumGoroutine(), len(files))
+	say("folder after %v: %s", after.Round(time.Second), folderSize(os.Getenv("KEN_NODE_DIR")))
 	if dir := os.Getenv("KEN_TURNS_PROFILES"); dir != "" {
 		for _, kind := range []string{"heap", "goroutine"} {
 			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s.%s.%03d", os.Getenv("KEN_TURNS_NODE"), kind, int(after.Seconds()))))
@@ -131,7 +151,8 @@ func writeOnce(ctx context.Context, l *middleware.Layer, owner string, c ken.Cla
 }
 
 // Three nodes make turns for many owners for a time. KEN_TURNS is how long, such as 10m, and
-// KEN_OWNERS how many owners, by default 2000; KEN_TURNS_ENGINE is nats or postgres. Nothing may
+// KEN_OWNERS how many owners, by default 2000; KEN_FOLDER_MB is store.folder_mb; KEN_TURNS_ENGINE
+// is nats or postgres. Nothing may
 // be left out of a turn, and no write fails.
 func TestTurnsOfManyOwners(t *testing.T) {
 	length := os.Getenv("KEN_TURNS")

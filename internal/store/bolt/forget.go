@@ -136,7 +136,7 @@ func eraseEvents(tx *writeTx, id uuid.UUID) error {
 
 // erase removes deleted data from all files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
-	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)), s.rewritten(ctx))
+	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
 }
 
 // scrubIndex removes deleted words from the files of the index. If that fails, it opens
@@ -244,10 +244,21 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 // so that data deleted from the shelf or forgotten is gone from the disk. The keyword
 // index loses deleted words. The vector files, including those of other models, lose the
 // vectors of texts that no record has. Writers wait meanwhile, and the time grows with
-// the size of the files. Compact can be repeated; if one step fails, the others are still
-// done.
+// the size of the files; a Replica is told afterwards. Compact can be repeated; if one
+// step fails, the others are still done.
 func (s *Store) Compact(ctx context.Context) error {
-	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
+	err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
+	if s.o.Replica == nil || ctx.Err() != nil {
+		return err
+	}
+	told := make(chan error, 1)
+	go func() { told <- s.rewritten(ctx) }()
+	select {
+	case rewritten := <-told:
+		return errors.Join(err, rewritten)
+	case <-ctx.Done():
+		return errors.Join(err, ctx.Err())
+	}
 }
 
 // CopyTo implements engine.Copier. Writers continue meanwhile, as long as the file need

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -112,12 +113,18 @@ type Lock struct {
 // reads no data yet: see Lock.Open. Errors: those of Open except ken.ErrRefused.
 func Acquire(dir string, o Options) (*Lock, error) {
 	o = o.withDefaults()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create store folder: %w", err)
-	}
-	db, err := openDB(filepath.Join(dir, dbFile), o)
-	if err != nil {
-		return nil, err
+	var db *bbolt.DB
+	for try := 1; ; try++ {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("create store folder: %w", err)
+		}
+		var err error
+		if db, err = openDB(filepath.Join(dir, dbFile), o); err == nil {
+			break
+		}
+		if try == 3 || !errors.Is(err, fs.ErrNotExist) { // else the folder was removed in between: see RemoveCopy
+			return nil, err
+		}
 	}
 	l := &Lock{dir: dir, o: o, db: db, self: Holder{PID: os.Getpid(), Command: command(), Since: o.Now().UTC().Truncate(time.Second)}}
 	// Best effort: without the file, the errors of other processes only lack a name.
@@ -189,6 +196,20 @@ func (l *Lock) Release() error {
 	return err
 }
 
+// RemoveCopy removes the folder of a store that no other process uses. It renames the
+// folder to gone first, so that a process that is killed meanwhile leaves all of it or
+// nothing under its name. gone must be on the same file system and must not exist. The
+// lock is released.
+func (l *Lock) RemoveCopy(gone string) error {
+	if runtime.GOOS == "windows" { // no folder is renamed there in which a file is open
+		if err := l.Release(); err != nil {
+			return err
+		}
+	}
+	err := os.Rename(l.dir, gone)
+	return errors.Join(err, l.Release(), os.RemoveAll(gone))
+}
+
 // errTaken means that another process holds the lock at this moment.
 var errTaken = errors.New("the lock is taken")
 
@@ -250,6 +271,8 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		return nil, errTaken
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return nil, fmt.Errorf("open store: %w", err)
+	case IsFull(err): // a file that is new
+		return nil, errors.Join(&ken.Error{Code: ken.CodeUnavailable, Msg: "make a store's file", Err: err, Try: "Make room on the disk of " + filepath.Dir(path) + "."}, emptied(path))
 	case err != nil:
 		return nil, corrupt(err)
 	}
@@ -261,6 +284,25 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		return nil, errors.Join(errTaken, db.Close())
 	}
 	return db, nil
+}
+
+// IsFull reports whether an error means that the disk has no room. The keyword index
+// reports that only as text.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error())
+}
+
+// emptied truncates a new file of which only a part could be written.
+func emptied(path string) error {
+	l := flock.New(path)
+	if got, err := l.TryLock(); err != nil || !got { // another process makes it
+		return err
+	}
+	defer l.Close()
+	if precheck(path) == nil {
+		return nil
+	}
+	return os.Truncate(path, 0)
 }
 
 // checkUnlocked is precheck for a file that another process may be creating: while

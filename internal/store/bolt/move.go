@@ -244,6 +244,20 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 // asideFile is the name of a store's file after the store has left the folder.
 const asideFile = dbFile + ".moved"
 
+// FilesOfBefore reports whether a folder has files of stores that were there before, which are the
+// user's to delete: one that moved, or one that was damaged.
+func FilesOfBefore(dir string) (has bool, err error) {
+	for _, file := range []string{asideFile, damagedFile} {
+		switch _, err := os.Lstat(filepath.Join(dir, file)); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, os.ErrNotExist):
+			return false, err
+		}
+	}
+	return false, nil
+}
+
 // Aside returns the Standing of the file that SetAside kept; the zero value if there is none.
 func (l *Lock) Aside() (st Standing, err error) {
 	path := filepath.Join(l.dir, asideFile)

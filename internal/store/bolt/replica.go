@@ -333,7 +333,11 @@ func (l *Lock) Restore(r io.Reader, index bool) error {
 		err = splitSnapshot(f, words)
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
+		err = errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
+		if index { // what there is of it takes room
+			err = errors.Join(err, os.RemoveAll(words))
+		}
+		return err
 	}
 	db, err := openDB(tmp, l.o)
 	if err == nil {

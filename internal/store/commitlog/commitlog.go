@@ -88,8 +88,9 @@ type Node struct {
 	Beats   uint64 // grows with each beat
 }
 
-// MaxRecord bounds the data of a record, in bytes: what every engine takes as one message.
-const MaxRecord = 512 << 10
+// MaxRecord bounds the data of a record, in bytes: what a slow link takes in a part of a second, so
+// that an answer is not taken for lost while it is on its way.
+const MaxRecord = 64 << 10
 
 // Every is how often a node beats. A node stops serving when its last beat was Valid ago;
 // others take it for dead when they have not seen it change for Dead, or for Gone if its

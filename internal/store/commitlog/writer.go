@@ -259,6 +259,31 @@ func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo F
 	}
 }
 
+// Has reports whether a log has all of a copy that has read it up to a mark: the record of the
+// mark, the one behind it, or a later snapshot. Errors: those of the log.
+func Has(ctx context.Context, log Log, owner string, at Mark) (bool, error) {
+	for r, err := range log.Read(ctx, owner, at.Position-min(1, at.Position)) {
+		if err == nil {
+			end := at
+			_, err = follows(at, &end, r)
+		}
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, ErrOtherLog):
+			return false, nil
+		case !errors.Is(err, ErrUnreachable):
+			return false, err
+		}
+		break // it was truncated
+	}
+	position, r, err := log.Snapshot(ctx, owner)
+	if r != nil {
+		err = errors.Join(err, r.Close())
+	}
+	return err == nil && position > at.Position, err
+}
+
 // follows checks that a record is the next one behind end, and moves end to it. own reports
 // that it is the record of after itself.
 func follows(after Mark, end *Mark, r Record) (own bool, err error) {

@@ -263,3 +263,43 @@ func FuzzTransactions(f *testing.F) {
 		}
 	})
 }
+
+// A copy may go when the log has all of it, in records or in a snapshot.
+func TestALogHasAllOfACopy(t *testing.T) {
+	log := logtest.NewMemory()
+	w := writer(t, log, start)
+	var marks []commitlog.Mark
+	for range 4 {
+		m, err := w.Append([]byte("some"))
+		must(t, err)
+		marks = append(marks, m)
+	}
+	must(t, log.PutSnapshot(t.Context(), "ada", marks[1].Position, bytes.NewReader(nil)))
+	must(t, log.Truncate(t.Context(), "ada", marks[1].Position))
+	other := marks[2]
+	other.ID++
+	for _, c := range []struct {
+		name string
+		at   commitlog.Mark
+		want bool
+	}{
+		{"the last record", marks[3], true},
+		{"a record", marks[2], true},
+		{"the record before the first one", marks[1], true},
+		{"a record that a snapshot stands for", marks[0], true},
+		{"a record of another log", other, false},
+		{"a record behind the last one", commitlog.Mark{Position: marks[3].Position + 1, ID: 1}, false},
+	} {
+		if has, err := commitlog.Has(t.Context(), log, "ada", c.at); has != c.want || err != nil {
+			t.Errorf("%s: %v, %v", c.name, has, err)
+		}
+	}
+	if has, err := commitlog.Has(t.Context(), logtest.NewMemory(), "ada", commitlog.Adopted); has || err != nil {
+		t.Errorf("an empty log: %v, %v", has, err)
+	}
+	away := log.Join()
+	away.Cut(commitlog.ErrUnreachable)
+	if has, err := commitlog.Has(t.Context(), away, "ada", marks[3]); has || !errors.Is(err, commitlog.ErrUnreachable) {
+		t.Errorf("a log that is away: %v, %v", has, err)
+	}
+}

@@ -46,12 +46,14 @@ func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) err
 			return nil
 		case e.s.w.follow(e.s.owner, err):
 			return e.readNext(ctx, fn)
+		case r != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return e.s.late(ctx)
 		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)):
 			return err
 		}
 		e.s.lost(r, false)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return e.s.late(ctx)
 		}
 		if try == maxTries {
 			return err

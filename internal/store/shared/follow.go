@@ -105,7 +105,10 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 				lock.LeaveUnsynced()
 			}
 		}
-		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(error) { t.lose() })
+		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(err error) {
+			t.n.o.Logger.Debug("a write did not come to the log: the owner is left", "owner", t.owner, "cause", err)
+			t.lose()
+		})
 		err = t.writer.Fence()
 		if err == nil {
 			return nil
@@ -246,7 +249,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 		return end, false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
 			Try: "Export the folder's claims without store.url, move the folder away, and import them."}
 	case at.Position > max(last, snapshot):
-		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
+		return end, false, t.otherLog(fmt.Errorf("%w: it ends at record %d, and the folder at %d", errLess, last, at.Position))
 	}
 	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), t.moves, &end))
 	if errors.Is(err, commitlog.ErrOtherLog) {
@@ -276,6 +279,10 @@ func (t *tenure) later(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "version", Msg: fmt.Sprintf("owner %q was written to by a later version of ken", t.owner), Err: cause,
 		Try: "Start this node with the version of the other nodes: see ken doctor."}
 }
+
+// errLess is that a log is shorter than its copy: the engine has lost records, or a server that has
+// just started does not have all of them yet.
+var errLess = errors.New("the log is shorter")
 
 func (t *tenure) otherLog(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder, or another log", t.owner), Err: cause,
@@ -331,6 +338,7 @@ func (t *tenure) Append(changes []byte) (bolt.LogMark, error) {
 
 // Failed implements bolt.Replica.
 func (t *tenure) Failed(err error) error {
+	t.n.noteFull(err)
 	t.lose()
 	return &remote.LostError{Sent: true, Err: err}
 }
@@ -366,6 +374,7 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 			return
 		case <-look.C:
 			if !t.valid() {
+				t.n.o.Logger.Debug("the engine does not hear this node: the owner is left", "owner", t.owner)
 				t.lose()
 				ended()
 				return

@@ -267,6 +267,9 @@ type Options struct {
 	// names as Place.Name does. An owner that has moved there is served from there. Nil for none.
 	Next     *Node
 	NextName string
+	// Folder is how many bytes of stores a node keeps in its folder: see copies. 0 or less: as many
+	// as there are. Without a node, nothing is ever deleted.
+	Folder int64
 
 	// OnHold is called when this process has come to hold an owner's folder, the
 	// first time as well as by taking over: it is who looks after the store from now

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
@@ -43,6 +44,7 @@ type Node struct {
 	o       NodeOptions
 	router  remote.Router
 	address string
+	sole    bool // no other process of this machine can be reached at that address
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -52,6 +54,7 @@ type Node struct {
 	wall time.Time  // the same, by the clock of the machine
 	era  uint64     // how often others may have taken this node for dead
 	seen map[string]sighting
+	full time.Time // when the disk of the folder had no room last
 }
 
 // sighting is what is known of another node.
@@ -68,6 +71,13 @@ const (
 	leaveWait = 2 * time.Second
 	// lookEvery is how often a node that is waited for is looked at.
 	lookEvery = 200 * time.Millisecond
+	// leaseWait bounds how long the engine is asked who serves an owner, which is longer than a
+	// client of NATS stays with a server that does not answer.
+	leaseWait = 5 * time.Second
+	// fullWait is how long a node whose disk has no room leaves its owners to others.
+	fullWait = 3 * time.Second
+	// meetEvery is how often a node looks for others that it does not know.
+	meetEvery = 10 * time.Second
 	// watched is how long a node is looked at after somebody wanted to know of it.
 	watched = 10 * time.Minute
 )
@@ -85,6 +95,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	host, port, split := net.SplitHostPort(o.Listen)
+	fixed := err == nil && split == nil && port != "0"
 	if err != nil && split == nil && port != "0" {
 		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
@@ -92,6 +103,8 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		return nil, fmt.Errorf("listen for other nodes: %w", err)
 	}
 	n := &Node{o: o, seen: map[string]sighting{}}
+	_, _, split = net.SplitHostPort(o.Advertise)
+	n.sole = fixed || split != nil
 	if n.address, err = advertised(l.Addr(), o.Advertise); err == nil && o.Server == nil && !loopback(n.address) {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "store.cert", Msg: "nodes of several machines need TLS: " + n.address + " is no address of this machine alone",
 			Try: "Set store.ca, store.cert and store.key, or listen on 127.0.0.1."}
@@ -109,7 +122,42 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.stop = stop
 	n.running.Go(func() { n.router.Serve(l) })
 	n.running.Go(func() { n.beats(life) })
+	n.running.Go(func() { n.meets(life) })
 	return n, nil
+}
+
+// meets looks for other nodes again and again, until ctx ends.
+func (n *Node) meets(ctx context.Context) {
+	for tick := time.NewTicker(meetEvery); ; {
+		n.meet(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// meet begins to watch the nodes that there are, so that it is known since when one that is needed
+// later has been silent. One that had this node's address has ended: it is forgotten, so that
+// nobody waits for it. If it has not, its next beat says so.
+func (n *Node) meet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaveWait)
+	defer cancel()
+	all, err := n.o.Log.Nodes(ctx)
+	for _, other := range all {
+		switch {
+		case other.ID == n.o.ID:
+		case n.sole && other.Address == n.address:
+			err = errors.Join(err, n.o.Log.Leave(ctx, other.ID))
+		default:
+			n.Lives(ctx, other.ID)
+		}
+	}
+	if err != nil && !errors.Is(err, commitlog.ErrUnreachable) && ctx.Err() == nil {
+		n.o.Logger.Warn("other nodes could not be looked at", "cause", err)
+	}
 }
 
 // format is that of the node's records.
@@ -302,8 +350,53 @@ func (n *Node) refused(id string) {
 	}
 }
 
+// noteFull notes that the disk has no room, if that is what an error says.
+func (n *Node) noteFull(err error) {
+	if !bolt.IsFull(err) {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.full = time.Now()
+}
+
+// trouble is why this node can't serve anybody just now; nil when it can.
+func (n *Node) trouble() error {
+	if n.wasFull() {
+		return errFull
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.beat.IsZero() || time.Since(n.beat) > leaseWait/2 {
+		return errAway
+	}
+	return nil
+}
+
+// Errors of a node that can't serve anybody.
+var (
+	errFull = &ken.Error{Code: ken.CodeUnavailable, Msg: "the disk of this node's folder is full", Try: "Make room there, set a smaller store.folder_mb, or ask another node: it takes the owner over."}
+	errAway = &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Try: "See ken doctor, and whether the servers of store.url run and have room on their disks."}
+)
+
+// with returns one of these errors with its cause.
+func with(e *ken.Error, cause error) error {
+	full := *e
+	full.Err = cause
+	return &full
+}
+
+// wasFull reports whether the disk had no room a moment ago.
+func (n *Node) wasFull() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.full.IsZero() && time.Since(n.full) < fullWait
+}
+
 // holder returns the lease of an owner, and whether another node that lives has it.
 func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, another bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseWait)
+	defer cancel()
 	l, err = n.o.Log.Lease(ctx, owner)
 	return l, err == nil && l.Node != "" && l.Node != n.o.ID && n.Lives(ctx, l.Node), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -102,8 +103,19 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	case <-e.done:
 		return e.role, e.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, s.late(ctx)
 	}
+}
+
+// late is why ctx has ended before there was an answer.
+func (s *ownerConn) late(ctx context.Context) error {
+	err := ctx.Err()
+	if n := s.w.o.Node; n != nil && errors.Is(err, context.DeadlineExceeded) {
+		if why := n.trouble(); why != nil {
+			err = fmt.Errorf("%w: %w", why, err)
+		}
+	}
+	return err
 }
 
 // elect begins an election, or returns the one under way, after a role that was lost has
@@ -120,7 +132,9 @@ func (s *ownerConn) elect(before *role) *election {
 				s.w.o.Log.Warn("close a store that another node holds", "owner", s.owner, "cause", err)
 			}
 		}
+		begun := time.Now()
 		r, err := s.findRole()
+		s.w.o.Log.Debug("who serves an owner was looked for", "owner", s.owner, "here", r != nil && r.host != nil, "took", time.Since(begun), "cause", err)
 		s.mu.Lock()
 		if err == nil && s.gone.Load() {
 			s.mu.Unlock()
@@ -134,6 +148,7 @@ func (s *ownerConn) elect(before *role) *election {
 		s.mu.Unlock()
 		close(e.done)
 		if r != nil && r.host != nil {
+			s.w.grows()
 			s.w.o.OnHold(s.owner)
 		}
 	})
@@ -152,12 +167,13 @@ const (
 // findRole looks for a role until there is one: the holder's if nobody has it, else a
 // client's of who has.
 func (s *ownerConn) findRole() (*role, error) {
-	end, longest := time.Now().Add(s.w.o.Wait), lastPause
+	begun, longest := time.Now(), lastPause
+	end := begun.Add(s.w.o.Wait)
 	if s.w.o.Node != nil {
 		longest = nodePause
 	}
 	for pause := firstPause; ; pause = min(2*pause, longest) {
-		r, err := s.hold()
+		r, err := s.holdWithRoom()
 		if err == nil {
 			s.silent.Store(nil)
 			return r, nil
@@ -167,7 +183,9 @@ func (s *ownerConn) findRole() (*role, error) {
 		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
 		var elsewhere *bolt.AwayError
 		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
-		if !unwritable && !away && !comes && !errors.Is(err, ken.ErrHeld) {
+		full := s.w.o.Node != nil && bolt.IsFull(err)
+		behind := errors.Is(err, errLess) // or the server that was asked is
+		if !unwritable && !away && !comes && !full && !behind && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -183,10 +201,15 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
-		case time.Now().After(end) && comes:
+		case full && time.Since(begun) > fullWait: // nobody has room
+			return nil, err
+		case time.Now().After(end) && (comes || behind):
 			return nil, err
 		case time.Now().After(end) && away:
-			return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Err: err, Try: "See ken doctor, and whether the servers of store.url run."}
+			return nil, with(errAway, err)
+		case time.Now().After(end) && s.w.o.Node != nil:
+			return nil, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node, which does not answer", s.owner), Err: connect,
+				Try: "See ken doctor for the nodes, and whether they reach each other's store.listen."}
 		case time.Now().After(end):
 			return nil, bolt.HeldError(s.dir)
 		}
@@ -196,6 +219,27 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// holdWithRoom is hold, and a node whose disk is full makes room, or leaves the owner to others for
+// a while.
+func (s *ownerConn) holdWithRoom() (*role, error) {
+	n := s.w.o.Node
+	if n != nil && n.wasFull() {
+		return nil, with(errFull, syscall.ENOSPC)
+	}
+	r, err := s.hold()
+	if n == nil || !bolt.IsFull(err) {
+		return r, err
+	}
+	if s.w.makeRoom(s.ctx) {
+		r, err = s.hold()
+	}
+	if bolt.IsFull(err) {
+		n.noteFull(err)
+		err = with(errFull, err)
+	}
+	return r, err
 }
 
 // hangs reports whether the holder said nothing to two connections.

@@ -32,6 +32,10 @@ type Owners struct {
 
 	leaving sync.WaitGroup // of stores that are being closed
 	opening chan struct{}  // holds an element for each store that is being opened here, limit of them at most
+	copies  copies
+	grown   chan struct{} // holds an element when the folder may have grown
+	stop    context.CancelFunc
+	running sync.WaitGroup // of keepBound
 
 	mu      sync.Mutex // guards the rest
 	open    map[string]*list.Element
@@ -53,9 +57,16 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	if abs, err := filepath.Abs(dir); err == nil { // else it is as good as it was
 		dir = abs
 	}
-	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), open: map[string]*list.Element{}, used: list.New()}
-	if err := alive.RemoveLeft(WorkDir(dir), time.Now()); err != nil {
+	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), grown: make(chan struct{}, 1), open: map[string]*list.Element{}, used: list.New()}
+	if err := errors.Join(alive.RemoveLeft(WorkDir(dir), time.Now()), removeGone(dir)); err != nil {
 		w.o.Log.Warn("copies of stores could not be removed", "cause", err)
+	}
+	w.copies.w = w
+	life, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	if o.Node != nil && o.Folder > 0 {
+		w.grows() // it may be too large already
+		w.running.Go(func() { w.keepBound(life, o.Folder) })
 	}
 	if o.Next != nil {
 		o.Node, o.Next = o.Next, nil
@@ -200,6 +211,7 @@ func (w *Owners) leave(el *list.Element) {
 	st.retire()
 	w.leaving.Go(func() {
 		err := st.close(true)
+		w.grows()
 		w.o.OnPutAway(st.owner)
 		if err == nil {
 			return
@@ -221,6 +233,8 @@ func (w *Owners) Close() error {
 }
 
 func (w *Owners) closeAll() error {
+	w.stop()
+	w.running.Wait()
 	w.mu.Lock()
 	w.closed = true
 	var last []*ownerConn

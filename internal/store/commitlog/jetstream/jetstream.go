@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type Options struct {
 // Log is a commitlog.Log.
 type Log struct {
 	o         Options
+	opts      []nats.Option
 	nc        *nats.Conn
 	js        jetstream.JetStream
 	stream    jetstream.Stream
@@ -54,7 +56,7 @@ type Log struct {
 	left  atomic.Int64 // when a server was left last, in nanoseconds
 
 	stop    context.CancelFunc // of sweep
-	running sync.WaitGroup
+	running sync.WaitGroup     // of what nobody waits for but Close
 }
 
 var _ commitlog.Log = (*Log)(nil)
@@ -72,6 +74,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nats.PingInterval(500 * time.Millisecond), // a server that hangs is left after a second
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2 * time.Second),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // calls say what comes of it
+			slog.Debug("a connection with NATS", "cause", err)
+		}),
 	}
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
@@ -87,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 	}
-	l := &Log{o: o, nc: nc}
+	l := &Log{o: o, opts: opts, nc: nc}
 	l.leave = l.leaveServer
 	if l.js, err = jetstream.New(nc); err == nil {
 		err = l.prepare(ctx)
@@ -364,28 +369,38 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		if last <= after {
 			return
 		}
-		for range singly {
-			r, err := l.next(ctx, owner, after+1)
-			if err != nil {
-				yield(r, err)
+		var c jetstream.Consumer
+		for c == nil {
+			for range singly {
+				r, err := l.next(ctx, owner, after+1)
+				if err != nil {
+					yield(r, err)
+					return
+				}
+				if !yield(r, nil) || r.Position >= last {
+					return
+				}
+				after = r.Position
+			}
+			// While the servers elect who makes consumers, records are read one by one.
+			once, cancel := context.WithTimeout(ctx, tryWait)
+			c, err = l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{
+				FilterSubjects: []string{l.subject(owner)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+				InactiveThreshold: readForgotten,
+			})
+			cancel()
+			if err != nil && (!passes(err) || ctx.Err() != nil) {
+				yield(commitlog.Record{}, unreachable(err))
 				return
 			}
-			if !yield(r, nil) || r.Position >= last {
-				return
-			}
-			after = r.Position
-		}
-		c, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-			FilterSubjects: []string{l.subject(owner)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
-			InactiveThreshold: readForgotten,
-		})
-		if err != nil {
-			yield(commitlog.Record{}, unreachable(err))
-			return
 		}
 		defer func() {
 			if info := c.CachedInfo(); info != nil {
-				_ = l.stream.DeleteConsumer(ctx, info.Name) // else the server forgets it
+				l.running.Go(func() { // nobody waits for servers that are electing
+					ctx, cancel := context.WithTimeout(context.Background(), tryWait)
+					defer cancel()
+					_ = l.stream.DeleteConsumer(ctx, info.Name) // else the server forgets it
+				})
 			}
 		}()
 		all, err := c.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(2*time.Second))

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"errors"
 	"io"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,14 +14,14 @@ import (
 // silent is what the client library reads of servers that send nothing.
 type silent struct{ every time.Duration }
 
-func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, nil }
+func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, os.ErrDeadlineExceeded }
 func (silent) Close() error               { return nil }
 
 // The reading of a snapshot ends when the servers fall silent, and another one is asked.
 func TestASnapshotThatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, begun := 0, time.Now()
-		r := &snapshotReader{ReadCloser: silent{readSilence}, log: &Log{leave: func() { left++ }}, end: func() {}}
+		r := &snapshotReader{r: silent{readSilence}, log: &Log{leave: func() { left++ }}, end: func() {}}
 		_, err := io.ReadAll(r)
 		if err = errors.Join(err, r.Close()); !errors.Is(err, commitlog.ErrUnreachable) || left != 1 || time.Since(begun) > 4*readSilence {
 			t.Errorf("%v after %v, left %d times", err, time.Since(begun), left)

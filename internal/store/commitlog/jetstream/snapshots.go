@@ -2,9 +2,13 @@ package jetstream
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +49,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	if err != nil || before > position {
 		return errors.Join(err, drain(r))
 	}
-	// An object of that name stays until the new one is whole.
-	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, &paced{r: r, wait: func() error { return l.settle(ctx) }}); err != nil {
+	if err := l.send(ctx, snapshotName(owner, position), r); err != nil {
 		return unreachable(err)
 	}
 	for before < position {
@@ -77,9 +80,81 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return l.drop(ctx, snapshotName(owner, old))
 }
 
-// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
-// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
-const paceBytes = 8 << 20
+// transfer connects with the server that l is connected with, for one snapshot. On a slow link, the
+// beats of the node and its writes would wait behind it on their own connection.
+func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream.ObjectStore, end func(), err error) {
+	near := l.nc.ConnectedUrl()
+	if near == "" {
+		return nil, nil, nil, nats.ErrDisconnected
+	}
+	// Its pings wait behind the snapshot: who reads or sends notices that nothing moves.
+	nc, err := connect(ctx, near+","+l.o.URL, append(slices.Clone(l.opts), nats.DontRandomize(), nats.PingInterval(readWait)))
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if js, err = jetstream.New(nc); err == nil {
+		s, err = js.ObjectStore(ctx, l.o.Prefix+"_snapshots")
+	}
+	if err != nil {
+		nc.Close()
+		return nil, nil, nil, err
+	}
+	return js, s, nc.Close, nil
+}
+
+// connect is nats.Connect, which waits for each server in turn, until ctx ends.
+func connect(ctx context.Context, url string, opts []nats.Option) (*nats.Conn, error) {
+	type connected struct {
+		nc  *nats.Conn
+		err error
+	}
+	done := make(chan connected, 1)
+	go func() {
+		nc, err := nats.Connect(url, opts...)
+		done <- connected{nc, err}
+	}()
+	select {
+	case c := <-done:
+		return c.nc, c.err
+	case <-ctx.Done():
+		go func() {
+			if c := <-done; c.err == nil {
+				c.nc.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// send puts an object. One of that name stays until the new one is whole.
+func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
+	js, s, end, err := l.transfer(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wait := func() error {
+		err := l.settle(ctx, js)
+		if err != nil {
+			time.AfterFunc(readSilence, cancel) // else what was sent is waited for as long as for all of it
+		}
+		return err
+	}
+	_, err = s.Put(ctx, jetstream.ObjectMeta{Name: name}, &paced{r: r, wait: wait})
+	return err
+}
+
+const (
+	// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
+	// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
+	paceBytes = 1 << 20
+	// settleWait bounds how long that much may take.
+	settleWait = 20 * time.Second
+)
 
 // paced is a reader that waits after each paceBytes.
 type paced struct {
@@ -100,15 +175,15 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// settle returns when what this connection has sent of snapshots is stored: the stream takes its
+// settle returns when what a connection has sent of snapshots is stored: the stream takes its
 // messages in order, and this one is the last. It replaces the one before.
-func (l *Log) settle(ctx context.Context) error {
+func (l *Log) settle(ctx context.Context, js jetstream.JetStream) error {
 	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	return l.try(ctx, func(ctx context.Context) error {
-		_, err := l.js.PublishMsg(ctx, m)
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	_, err := js.PublishMsg(ctx, m)
+	return err
 }
 
 func drain(r io.Reader) error {
@@ -157,54 +232,132 @@ func (l *Log) sweep(ctx context.Context) error {
 	return err
 }
 
-// Snapshot implements commitlog.Log.
+// Snapshot implements commitlog.Log. Its reader asks for the snapshot when it is read.
 func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
 	position, _, err := l.current(ctx, token(owner))
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWait)
-	unanswered := time.AfterFunc(patience, cancel)
-	r, err := l.snapshots.Get(nextRead{ctx}, snapshotName(owner, position))
-	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
-		l.leave()
-		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
-	}
+	open := func() (io.ReadCloser, func(), error) { return l.receive(ctx, snapshotName(owner, position)) }
+	return position, &snapshotReader{open: open, log: l}, nil
+}
+
+// receive begins to read an object. end is called when it is read.
+func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end func(), err error) {
+	js, from, disconnect, err := l.transfer(ctx)
 	if err != nil {
-		cancel()
+		return nil, nil, unreachable(err)
+	}
+	life, stop := context.WithTimeout(ctx, readWait)
+	end = func() { stop(); disconnect() }
+	r, err = l.chunks(life, js, from, name)
+	if err != nil {
+		end()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			l.leave()
+			err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
+		}
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
 			err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
-		return 0, nil, unreachable(err)
+		return nil, nil, unreachable(err)
 	}
-	return position, &snapshotReader{ReadCloser: r, log: l, end: cancel}, nil
+	return r, end, nil
 }
+
+// chunks begins to read the chunks of an object. The client library's own reader has the server
+// send all that the connection takes, and a server closes one that takes ten seconds for it.
+func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream.ObjectStore, name string) (io.ReadCloser, error) {
+	once, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	info, err := from.GetInfo(once, name)
+	if err != nil {
+		return nil, err
+	}
+	bucket := l.o.Prefix + "_snapshots"
+	c, err := js.OrderedConsumer(once, "OBJ_"+bucket, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"$O." + bucket + ".C." + info.NUID}, InactiveThreshold: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Messages(jetstream.PullMaxMessages(chunksAhead), jetstream.PullExpiry(readSilence))
+	if err != nil {
+		return nil, err
+	}
+	return &chunkReader{ctx: ctx, all: all, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
+}
+
+// chunkReader reads the chunks of an object one after another.
+type chunkReader struct {
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none
+	all  jetstream.MessagesContext
+	left uint32
+	rest []byte
+	sum  hash.Hash
+	want string
+}
+
+// Read implements io.Reader. Errors: os.ErrDeadlineExceeded when nothing comes for readSilence.
+func (r *chunkReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.left == 0 {
+			if jetstream.GetObjectDigestValue(r.sum) != r.want {
+				return 0, fmt.Errorf("%w: a snapshot is damaged, or was removed while it was read", commitlog.ErrUnreachable)
+			}
+			return 0, io.EOF
+		}
+		ctx, cancel := context.WithTimeout(r.ctx, readSilence)
+		m, err := r.all.Next(jetstream.NextContext(ctx))
+		cancel()
+		switch {
+		case err == nil:
+		case r.ctx.Err() != nil:
+			return 0, r.ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+			return 0, os.ErrDeadlineExceeded
+		default:
+			return 0, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+		}
+		r.rest = m.Data()
+		r.left--
+		r.sum.Write(r.rest)
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *chunkReader) Close() error { r.all.Stop(); return nil }
 
 const (
 	// readWait bounds the reading of a snapshot.
 	readWait = 10 * time.Minute
 	// readSilence bounds the wait for its next bytes.
 	readSilence = 5 * time.Second
+	// chunksAhead is how many chunks are on their way, of 128 kB each.
+	chunksAhead = 8
 )
-
-// nextRead is a context whose deadline the client library takes for each single read.
-type nextRead struct{ context.Context }
-
-// Deadline implements context.Context.
-func (nextRead) Deadline() (time.Time, bool) { return time.Now().Add(readSilence), true }
 
 // snapshotReader ends the reading when it is closed, or when nothing comes any more.
 type snapshotReader struct {
-	io.ReadCloser
+	open  func() (r io.ReadCloser, end func(), err error)
 	log   *Log
-	end   context.CancelFunc
+	r     io.ReadCloser // nil until something is read
+	end   func()
 	since time.Time // of the first read that gave nothing; zero after one that did
 }
 
-// Read implements io.Reader. The client library's returns without bytes when the deadline of a
-// read has passed.
+// Read implements io.Reader. It returns without bytes when the deadline of a read has passed.
 func (r *snapshotReader) Read(p []byte) (n int, err error) {
-	n, err = r.ReadCloser.Read(p)
+	if r.r == nil {
+		if r.r, r.end, err = r.open(); err != nil {
+			return 0, err
+		}
+	}
+	n, err = r.r.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
 	switch {
 	case n > 0 || err != nil:
 		r.since = time.Time{}
@@ -219,6 +372,9 @@ func (r *snapshotReader) Read(p []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (r *snapshotReader) Close() error {
+	if r.r == nil {
+		return nil
+	}
 	defer r.end()
-	return r.ReadCloser.Close()
+	return r.r.Close()
 }

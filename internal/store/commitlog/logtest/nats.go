@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -28,11 +29,12 @@ type NATS struct {
 	cmds    []*exec.Cmd
 }
 
-// Host is where a server runs: its address there, and the command by which a program is started
-// there, such as nsenter; none for this host.
+// Host is where a server runs: its address there, the command by which a program is started
+// there, such as nsenter; none for this host; and the folder of its files, "" for one of the test.
 type Host struct {
 	Address string
 	Enter   []string
+	Dir     string
 }
 
 // StartNATS starts a cluster of n servers, and stops it when the test ends. Where there is no
@@ -155,7 +157,7 @@ func (c *NATS) Start(i int) {
 	if err := os.WriteFile(config, []byte("jetstream { max_buffered_size: 32MB }\n"), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	args := []string{c.program, "-c", config, "-a", c.hosts[i].Address, "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", filepath.Join(c.dir, fmt.Sprint(i)), "-n", fmt.Sprintf("s%d", i)}
+	args := []string{c.program, "-c", config, "-a", c.hosts[i].Address, "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", cmp.Or(c.hosts[i].Dir, filepath.Join(c.dir, fmt.Sprint(i))), "-n", fmt.Sprintf("s%d", i)}
 	if len(c.cmds) > 1 {
 		var routes []string
 		for j, port := range c.routes {

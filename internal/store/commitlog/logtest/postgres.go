@@ -25,6 +25,12 @@ type Postgres struct {
 // the path, or of Debian's packages, is taken.
 func StartPostgres(t testing.TB) *Postgres {
 	t.Helper()
+	return StartPostgresIn(t, "")
+}
+
+// StartPostgresIn is StartPostgres with the files below a folder that the user postgres can reach.
+func StartPostgresIn(t testing.TB, base string) *Postgres {
+	t.Helper()
 	ctl := os.Getenv("KEN_PG_CTL")
 	if ctl == "" {
 		if all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl"); len(all) > 0 {
@@ -33,8 +39,7 @@ func StartPostgres(t testing.TB) *Postgres {
 			t.Skip("SKIPPED: there is no PostgreSQL: install postgresql, or set KEN_PG_CTL")
 		}
 	}
-	base := ""
-	if os.Getuid() == 0 { // who runs the server then can't look into root's folders
+	if base == "" && os.Getuid() == 0 { // who runs the server then can't look into root's folders
 		base = "/tmp"
 	}
 	dir, err := os.MkdirTemp(base, "kenpg")

@@ -117,13 +117,20 @@ func passes(err error) bool {
 
 // try runs fn, each time bounded by itself, until it succeeds, fails for good, or ctx ends.
 func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
+	return l.tryWithin(ctx, tryWait, fn)
+}
+
+// tryWithin is try with a bound that doubles, up to longest: what is much may be on its way for long.
+func (l *Log) tryWithin(ctx context.Context, longest time.Duration, fn func(ctx context.Context) error) error {
+	wait := tryWait
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		once, cancel := context.WithTimeout(ctx, tryWait)
+		once, cancel := context.WithTimeout(ctx, wait)
 		err := fn(once)
 		cancel()
+		wait = min(2*wait, longest)
 		if err == nil || !passes(err) {
 			return err
 		}
@@ -188,8 +195,11 @@ func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
 	return at, err
 }
 
-// page is how many records are read at once.
-const page = 256
+// page is how many records are read at once, and pageWait how long that may take.
+const (
+	page     = 256
+	pageWait = 32 * time.Second
+)
 
 // Read implements commitlog.Log.
 func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
@@ -197,7 +207,7 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		last, err := l.Last(ctx, owner)
 		for err == nil && after < last {
 			var some []commitlog.Record
-			err = l.try(ctx, func(ctx context.Context) error {
+			err = l.tryWithin(ctx, pageWait, func(ctx context.Context) error {
 				rows, err := l.pool.Query(ctx, l.sql(`
 					SELECT position, data FROM %s.records WHERE owner = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT $4`),
 					owner, int64(after), int64(last), page)

@@ -1,0 +1,232 @@
+package shared
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
+)
+
+// copies bounds what a node keeps in its folder of owners who are not open here: copies of what
+// the engine has. It is safe for concurrent use.
+type copies struct {
+	w *Owners
+
+	mu    sync.Mutex           // held while they are looked at; guards the rest
+	known map[string]ownerCopy // by owner
+}
+
+// ownerCopy is what an owner's folder holds.
+type ownerCopy struct {
+	owner string
+	used  time.Time // when it was last opened or closed: both change the folder
+	bytes int64
+}
+
+const (
+	// trimPause is how long after a folder has grown it is looked at.
+	trimPause = time.Second
+	// askWait bounds how long the engine is asked whether it has what a copy has.
+	askWait = 2 * time.Second
+	// goneName begins the names of folders that are being removed. No owner's folder has such a name.
+	goneName = ".gone-"
+)
+
+// errKept is that a copy must not be removed.
+var errKept = errors.New("it is open, or the engine does not have all of it")
+
+// removeGone removes what a process that was killed has left of folders that it was removing.
+func removeGone(dir string) (err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), goneName) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// keepBound keeps the folder within a bound, each time that it may have grown, until ctx ends.
+func (w *Owners) keepBound(ctx context.Context, bytes int64) {
+	for told := false; ; {
+		select {
+		case <-w.grown:
+		case <-ctx.Done():
+			return
+		}
+		select { // what is short, such as a command, does not look
+		case <-time.After(trimPause):
+		case <-ctx.Done():
+			return
+		}
+		left, err := w.copies.trim(ctx, func(int64) int64 { return bytes })
+		if err != nil && ctx.Err() == nil {
+			w.o.Log.Warn("copies of owners' stores could not be removed", "cause", err)
+		}
+		if over := left > bytes; over != told {
+			if told = over; over {
+				w.o.Log.Warn("the folder is larger than store.folder_mb: what is left is in use, or not in the engine", "folder", w.dir, "megabytes", left>>20)
+			}
+		}
+	}
+}
+
+// grows says that the folder may have grown.
+func (w *Owners) grows() {
+	select {
+	case w.grown <- struct{}{}:
+	default: // it was said already
+	}
+}
+
+// makeRoom removes copies on a disk that is full: half of what there is, or more where that is less than
+// what the folder may have. It reports whether there is more room than before.
+func (w *Owners) makeRoom(ctx context.Context) bool {
+	if w.o.Node == nil || w.o.Folder <= 0 {
+		return false
+	}
+	was := int64(0)
+	left, err := w.copies.trim(ctx, func(all int64) int64 { was = all; return all / 2 })
+	if err != nil {
+		w.o.Log.Warn("copies of owners' stores could not be removed", "cause", err)
+	}
+	return left < was
+}
+
+// trim removes copies, those first that were used least recently, until no more bytes are left
+// than the bound is for what there is. It returns how many are left.
+func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, left, err := c.look(ctx)
+	bytes := bound(left)
+	if err != nil || left <= bytes {
+		return left, err
+	}
+	slices.SortFunc(all, func(a, b ownerCopy) int { return a.used.Compare(b.used) })
+	var errs []error
+	for _, one := range all {
+		if left <= bytes || ctx.Err() != nil {
+			break
+		}
+		switch err := c.remove(ctx, one.owner); {
+		case err == nil:
+			left -= one.bytes
+			delete(c.known, one.owner)
+			c.w.o.Log.Debug("a copy of an owner's store was removed", "owner", one.owner, "bytes", one.bytes)
+		case errors.Is(err, commitlog.ErrUnreachable): // nor will it answer for the others
+			return left, errors.Join(append(errs, err)...)
+		case !errors.Is(err, errKept):
+			errs = append(errs, err)
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// look lists what the folder holds, and how many bytes it is.
+func (c *copies) look(ctx context.Context) (all []ownerCopy, bytes int64, err error) {
+	owners, err := bolt.List(c.w.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	now := make(map[string]ownerCopy, len(owners))
+	for _, owner := range owners {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		dir := filepath.Join(c.w.dir, bolt.FolderName(owner))
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue // it is gone
+		}
+		one, known := c.known[owner]
+		if !known || !one.used.Equal(info.ModTime()) || c.w.isOpen(owner) {
+			one = ownerCopy{owner, info.ModTime(), sizeOf(dir)}
+		}
+		now[owner] = one
+		all, bytes = append(all, one), bytes+one.bytes
+	}
+	c.known = now
+	return all, bytes, nil
+}
+
+// sizeOf is how many bytes the files below a folder have. Files come and go meanwhile.
+func sizeOf(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // it is gone
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
+
+// isOpen reports whether an owner's store is open here, or about to be.
+func (w *Owners) isOpen(owner string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open[owner] != nil
+}
+
+// remove removes an owner's copy, unless it is open, here or in another process, or has something
+// that the engine lacks. Errors: errKept; those of the log.
+func (c *copies) remove(ctx context.Context, owner string) error {
+	dir := filepath.Join(c.w.dir, bolt.FolderName(owner))
+	is, _, err := isCopy(dir)
+	if err != nil {
+		return err
+	}
+	before, err := bolt.FilesOfBefore(dir)
+	if err != nil || !is || before || c.w.isOpen(owner) {
+		return cmp.Or(err, errKept)
+	}
+	o := c.w.o.Store
+	o.Owner = owner
+	lock, err := bolt.Acquire(dir, o)
+	if errors.Is(err, ken.ErrHeld) || errors.Is(err, ken.ErrCorrupt) { // whoever opens that one makes it anew
+		return errKept
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.removable(ctx, owner, lock); err != nil {
+		return errors.Join(err, lock.Release())
+	}
+	return lock.RemoveCopy(filepath.Join(c.w.dir, goneName+uuid.NewString()))
+}
+
+// removable returns why a copy must stay.
+func (c *copies) removable(ctx context.Context, owner string, lock *bolt.Lock) error {
+	at, used, err := lock.Mark()
+	if err != nil || !used {
+		return err
+	}
+	if at.Position == 0 {
+		return errKept
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	has, err := commitlog.Has(ctx, c.w.o.Node.o.Log, owner, commitlog.Mark(at))
+	if err == nil && !has {
+		err = errKept
+	}
+	return err
+}
