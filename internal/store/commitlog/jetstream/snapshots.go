@@ -144,7 +144,7 @@ func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
 		}
 		return err
 	}
-	_, err = s.Put(ctx, jetstream.ObjectMeta{Name: name}, &paced{r: r, wait: wait})
+	_, err = s.Put(ctx, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}}, &paced{r: r, wait: wait})
 	return err
 }
 
@@ -275,49 +275,51 @@ func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream
 		return nil, err
 	}
 	bucket := l.o.Prefix + "_snapshots"
-	c, err := js.OrderedConsumer(once, "OBJ_"+bucket, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"$O." + bucket + ".C." + info.NUID}, InactiveThreshold: time.Minute})
+	s, err := js.Stream(once, "OBJ_"+bucket)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.Messages(jetstream.PullMaxMessages(chunksAhead), jetstream.PullExpiry(readSilence))
-	if err != nil {
-		return nil, err
-	}
-	return &chunkReader{ctx: ctx, all: all, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
+	return &chunkReader{ctx: ctx, stream: s, subject: "$O." + bucket + ".C." + info.NUID, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
 }
 
-// chunkReader reads the chunks of an object one after another.
+// chunkReader reads the chunks of an object, and asks for each when it has the one before.
 type chunkReader struct {
-	ctx  context.Context //nolint:containedctx // an io.Reader takes none
-	all  jetstream.MessagesContext
-	left uint32
-	rest []byte
-	sum  hash.Hash
-	want string
+	ctx     context.Context //nolint:containedctx // an io.Reader takes none
+	stream  jetstream.Stream
+	subject string
+	at      uint64 // the sequence of the last one
+	left    uint32
+	rest    []byte
+	sum     hash.Hash
+	want    string
 }
 
-// Read implements io.Reader. Errors: os.ErrDeadlineExceeded when nothing comes for readSilence.
+// Read implements io.Reader. Errors: os.ErrDeadlineExceeded when nothing comes for a while.
 func (r *chunkReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.left == 0 {
 			if jetstream.GetObjectDigestValue(r.sum) != r.want {
-				return 0, fmt.Errorf("%w: a snapshot is damaged, or was removed while it was read", commitlog.ErrUnreachable)
+				return 0, fmt.Errorf("%w: a snapshot has changed while it was read", commitlog.ErrUnreachable)
 			}
 			return 0, io.EOF
 		}
-		ctx, cancel := context.WithTimeout(r.ctx, readSilence)
-		m, err := r.all.Next(jetstream.NextContext(ctx))
+		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		m, err := r.stream.GetMsg(ctx, r.at+1, jetstream.WithGetMsgSubject(r.subject))
 		cancel()
 		switch {
 		case err == nil:
 		case r.ctx.Err() != nil:
 			return 0, r.ctx.Err()
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		case passes(err):
+			select {
+			case <-time.After(lastPause):
+			case <-r.ctx.Done():
+			}
 			return 0, os.ErrDeadlineExceeded
-		default:
+		default: // another one has taken its place meanwhile, or the server that was asked is behind
 			return 0, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
-		r.rest = m.Data()
+		r.at, r.rest = m.Sequence, m.Data
 		r.left--
 		r.sum.Write(r.rest)
 	}
@@ -327,15 +329,15 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (r *chunkReader) Close() error { r.all.Stop(); return nil }
+func (*chunkReader) Close() error { return nil }
 
 const (
 	// readWait bounds the reading of a snapshot.
 	readWait = 10 * time.Minute
 	// readSilence bounds the wait for its next bytes.
 	readSilence = 5 * time.Second
-	// chunksAhead is how many chunks are on their way, of 128 kB each.
-	chunksAhead = 8
+	// chunkSize is how much of a snapshot is asked for at once, in bytes.
+	chunkSize = 512 << 10
 )
 
 // snapshotReader ends the reading when it is closed, or when nothing comes any more.
