@@ -48,8 +48,8 @@ func (s *Store) keys() []key {
 		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000),
 			"The number of owners' stores that stay open in this process, and the maximum that are opened at once. Stores in use stay open "+
 				"beyond that. An open store keeps its records and vectors in memory: see docs/scaling.md."),
-		bind("folder_mb", &s.Folder, 4096, whole(1, 100000000), "With store.url: how many megabytes of owners' stores this node keeps in its folder. They are copies of what the engine has. Beyond that, those that were "+
-			"used least recently are deleted, and made again when they are needed. Stores that are open stay. Without store.url nothing is ever deleted."),
+		bind("folder_mb", &s.Folder, 4096, whole(1, 100000000), "The maximum size, in megabytes, of the owners' stores in this node's folder, with store.url. They are copies of what the engine has: the least recently used ones are deleted "+
+			"and made again when they are needed. Open stores stay. Without store.url nothing is deleted."),
 	}
 }
 
