@@ -19,35 +19,35 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
-// copies bounds what a node keeps in its folder of owners who are not open here: copies of what
-// the engine has. It is safe for concurrent use.
+// copies limits the size of a node's folder. It deletes the stores of owners that are not open in
+// this process and that the engine has completely. It is safe for concurrent use.
 type copies struct {
 	w *Owners
 
-	mu    sync.Mutex           // held while they are looked at; guards the rest
+	mu    sync.Mutex           // held while the folder is measured and trimmed; guards known
 	known map[string]ownerCopy // by owner
 }
 
-// ownerCopy is what an owner's folder holds.
+// ownerCopy is an owner's store in the folder.
 type ownerCopy struct {
 	owner string
-	used  time.Time // when it was last opened or closed: both change the folder
+	used  time.Time // time of the last opening or closing: both change the folder
 	bytes int64
 }
 
 const (
-	// trimPause is how long after a folder has grown it is looked at.
+	// trimPause is the time between an opening and the measurement of the folder.
 	trimPause = time.Second
-	// askWait bounds how long the engine is asked whether it has what a copy has.
+	// askWait is the timeout for asking the engine whether it has everything that a copy has.
 	askWait = 2 * time.Second
-	// goneName begins the names of folders that are being removed. No owner's folder has such a name.
+	// goneName is the prefix of folders that are being removed. No owner's folder has it.
 	goneName = ".gone-"
 )
 
-// errKept is that a copy must not be removed.
+// errKept means that a copy must not be removed.
 var errKept = errors.New("it is open, or the engine does not have all of it")
 
-// removeGone removes what a process that was killed has left of folders that it was removing.
+// removeGone removes folders whose removal a killed process did not complete.
 func removeGone(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func removeGone(dir string) (err error) {
 	return err
 }
 
-// keepBound keeps the folder within a bound, each time that it may have grown, until ctx ends.
+// keepBound trims the folder to a number of bytes each time that it may have grown, until ctx ends.
 func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 	for told := false; ; {
 		select {
@@ -69,7 +69,7 @@ func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 		case <-ctx.Done():
 			return
 		}
-		select { // what is short, such as a command, does not look
+		select { // a short process, such as a command, ends before it measures
 		case <-time.After(trimPause):
 		case <-ctx.Done():
 			return
@@ -86,16 +86,16 @@ func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 	}
 }
 
-// grows says that the folder may have grown.
+// grows reports to keepBound that the folder may have grown.
 func (w *Owners) grows() {
 	select {
 	case w.grown <- struct{}{}:
-	default: // it was said already
+	default: // it was reported already
 	}
 }
 
-// makeRoom removes copies on a disk that is full: half of what there is, or more where that is less than
-// what the folder may have. It reports whether there is more room than before.
+// makeRoom removes half of the copies, by size, because the disk is full. It reports whether it
+// removed any.
 func (w *Owners) makeRoom(ctx context.Context) bool {
 	if w.o.Node == nil || w.o.Folder <= 0 {
 		return false
@@ -108,8 +108,8 @@ func (w *Owners) makeRoom(ctx context.Context) bool {
 	return left < was
 }
 
-// trim removes copies, those first that were used least recently, until no more bytes are left
-// than the bound is for what there is. It returns how many are left.
+// trim removes the least recently used copies until at most bound(size of all) bytes are left. It
+// returns the number of bytes that are left.
 func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left in
 			left -= one.bytes
 			delete(c.known, one.owner)
 			c.w.o.Log.Debug("a copy of an owner's store was removed", "owner", one.owner, "bytes", one.bytes)
-		case errors.Is(err, commitlog.ErrUnreachable): // nor will it answer for the others
+		case errors.Is(err, commitlog.ErrUnreachable): // it will not answer for the others either
 			return left, errors.Join(append(errs, err)...)
 		case !errors.Is(err, errKept):
 			errs = append(errs, err)
@@ -138,7 +138,7 @@ func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left in
 	return left, errors.Join(errs...)
 }
 
-// look lists what the folder holds, and how many bytes it is.
+// look lists the copies in the folder and returns their size in bytes.
 func (c *copies) look(ctx context.Context) (all []ownerCopy, bytes int64, err error) {
 	owners, err := bolt.List(c.w.dir)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *copies) look(ctx context.Context) (all []ownerCopy, bytes int64, err er
 		dir := filepath.Join(c.w.dir, bolt.FolderName(owner))
 		info, err := os.Stat(dir)
 		if err != nil {
-			continue // it is gone
+			continue // it was removed meanwhile
 		}
 		one, known := c.known[owner]
 		if !known || !one.used.Equal(info.ModTime()) || c.w.isOpen(owner) {
@@ -165,11 +165,12 @@ func (c *copies) look(ctx context.Context) (all []ownerCopy, bytes int64, err er
 	return all, bytes, nil
 }
 
-// sizeOf is how many bytes the files below a folder have. Files come and go meanwhile.
+// sizeOf returns the size of the files below a folder, in bytes. Files may be created and removed
+// meanwhile.
 func sizeOf(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // it is gone
+			return nil //nolint:nilerr // it was removed meanwhile
 		}
 		if info, err := d.Info(); err == nil {
 			bytes += info.Size()
@@ -179,15 +180,15 @@ func sizeOf(dir string) (bytes int64) {
 	return bytes
 }
 
-// isOpen reports whether an owner's store is open here, or about to be.
+// isOpen reports whether an owner's store is open or being opened in this process.
 func (w *Owners) isOpen(owner string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open[owner] != nil
 }
 
-// remove removes an owner's copy, unless it is open, here or in another process, or has something
-// that the engine lacks. Errors: errKept; those of the log.
+// remove removes an owner's copy. Errors: errKept if the copy is open, in any process, or has
+// records that the engine lacks; those of the log.
 func (c *copies) remove(ctx context.Context, owner string) error {
 	dir := filepath.Join(c.w.dir, bolt.FolderName(owner))
 	is, _, err := isCopy(dir)
@@ -201,7 +202,7 @@ func (c *copies) remove(ctx context.Context, owner string) error {
 	o := c.w.o.Store
 	o.Owner = owner
 	lock, err := bolt.Acquire(dir, o)
-	if errors.Is(err, ken.ErrHeld) || errors.Is(err, ken.ErrCorrupt) { // whoever opens that one makes it anew
+	if errors.Is(err, ken.ErrHeld) || errors.Is(err, ken.ErrCorrupt) { // the next opening replaces it
 		return errKept
 	}
 	if err != nil {
@@ -213,7 +214,7 @@ func (c *copies) remove(ctx context.Context, owner string) error {
 	return lock.RemoveCopy(filepath.Join(c.w.dir, goneName+uuid.NewString()))
 }
 
-// removable returns why a copy must stay.
+// removable returns an error if a copy must stay.
 func (c *copies) removable(ctx context.Context, owner string, lock *bolt.Lock) error {
 	at, used, err := lock.Mark()
 	if err != nil || !used {

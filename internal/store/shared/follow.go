@@ -280,8 +280,8 @@ func (t *tenure) later(cause error) error {
 		Try: "Start this node with the version of the other nodes: see ken doctor."}
 }
 
-// errLess is that a log is shorter than its copy: the engine has lost records, or a server that has
-// just started does not have all of them yet.
+// errLess means that a log is shorter than its copy: the engine has lost records, or a server that
+// has just started does not have all of them yet.
 var errLess = errors.New("the log is shorter")
 
 func (t *tenure) otherLog(cause error) error {
