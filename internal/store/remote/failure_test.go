@@ -281,3 +281,12 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestAHungNodeOfAnotherMachineIsNoProcess(t *testing.T) {
+	if e := remote.HungError(0, time.Second); strings.Contains(e.Msg+e.Try, "kill") || strings.Contains(e.Msg, "process 0") || !remote.IsHung(e) {
+		t.Errorf("%v Try: %s", e, e.Try)
+	}
+	if e := remote.HungError(42, time.Second); !strings.Contains(e.Try, "kill -CONT 42") || !remote.IsHung(e) {
+		t.Errorf("%v Try: %s", e, e.Try)
+	}
+}

@@ -96,8 +96,13 @@ func (c *Client) Hangs() error { return c.hangs(false) }
 // fieldHolder is the Field of a HungError.
 const fieldHolder = "holder"
 
-// HungError is the error of a holder that lives and does not answer.
+// HungError is the error of a holder that lives and does not answer. A pid of 0 is a process of
+// another machine.
 func HungError(pid int, since time.Duration) *ken.Error {
+	if pid == 0 {
+		return &ken.Error{Code: ken.CodeUnavailable, Field: fieldHolder, Msg: fmt.Sprintf("the node that holds the store has not answered for %s", since.Round(100*time.Millisecond)),
+			Try: "Look at that node and the network between both: ken doctor names it. Another node takes the owner over if it stays silent."}
+	}
 	return &ken.Error{Code: ken.CodeUnavailable, Field: fieldHolder, Msg: fmt.Sprintf("process %d, which holds the store, has not answered for %s", pid, since.Round(100*time.Millisecond)),
 		Try: fmt.Sprintf("Continue it, if it is paused (fg in its terminal, or kill -CONT %d), or end it.", pid)}
 }
