@@ -9,16 +9,17 @@ import (
 // rules maps names to rules. TestRepository applies them to the repository. TestRulesCanFail applies each to a tree
 // that breaks it.
 var rules = map[string]func(*tree) []string{
-	"imports point down":         importsPointDown,
-	"no cgo":                     noCgo,
-	"short files":                shortFiles,
-	"names that say something":   namesSaySomething,
-	"package comments":           packageComments,
-	"exported names have a doc":  exportedNamesHaveDoc,
-	"tests do not sleep":         testsDoNotSleep,
-	"starts are cheap":           startsAreCheap,
-	"documents name what exists": documentsNameWhatExists,
-	"the README is short":        readmeIsShort,
+	"imports point down":              importsPointDown,
+	"no cgo":                          noCgo,
+	"short files":                     shortFiles,
+	"names that say something":        namesSaySomething,
+	"package comments":                packageComments,
+	"exported names have a doc":       exportedNamesHaveDoc,
+	"comments name their declaration": commentsNameTheirDeclaration,
+	"tests do not sleep":              testsDoNotSleep,
+	"starts are cheap":                startsAreCheap,
+	"documents name what exists":      documentsNameWhatExists,
+	"the README is short":             readmeIsShort,
 }
 
 func TestRepository(t *testing.T) {
@@ -57,6 +58,8 @@ func TestRulesCanFail(t *testing.T) {
 		{"names that say something", "x/utils/a.go: package utils", []string{"x/utils/a.go", "package utils\n"}},
 		{"package comments", "x: no package comment", []string{"x/a.go", "package x\n", "x/a_test.go", comment + "package x\n"}},
 		{"package comments", "x: the package comment starts with", []string{"x/a.go", "// It is good.\npackage x\n"}},
+		{"comments name their declaration", "the comment of f begins with g", []string{"x/a.go", comment + "package x\n// g adds.\nfunc f() {}\n"}},
+		{"comments name their declaration", "the comment of maxTold begins with mostTold", []string{"x/a.go", comment + "package x\n// mostTold limits.\nconst maxTold = 1\n"}},
 		{"exported names have a doc", "F has no comment", []string{"x/a.go", comment + "package x\nfunc F() {}\n"}},
 		{"exported names have a doc", "T has no comment", []string{"x/a.go", comment + "package x\ntype T int\n"}},
 		{"exported names have a doc", "M has no comment", []string{"x/a.go", comment + "package x\n// T is.\ntype T int\nfunc (T) M() {}\n"}},

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const maxLines = 600
@@ -82,6 +83,46 @@ func exportedNamesHaveDoc(tr *tree) (faults []string) {
 							missing(s, s.Names[0].Name)
 						}
 					}
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// commentsNameTheirDeclaration finds comments that begin with another identifier than the one
+// they belong to, as is left by a rename. A first word in lower case or with a capital inside
+// counts as an identifier.
+func commentsNameTheirDeclaration(tr *tree) (faults []string) {
+	check := func(doc *ast.CommentGroup, name string) {
+		if doc == nil {
+			return
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(doc.Text()), " ")
+		first = strings.TrimSuffix(strings.TrimRight(first, ".,:;"), "'s")
+		identifier := first != "" && first == strings.TrimFunc(first, func(r rune) bool { return !unicode.IsLetter(r) }) &&
+			(unicode.IsLower(rune(first[0])) || strings.ContainsFunc(first[1:], unicode.IsUpper) && strings.ContainsFunc(first, unicode.IsLower))
+		if identifier && first != name {
+			faults = append(faults, fmt.Sprintf("%s: the comment of %s begins with %s", tr.at(doc), name, first))
+		}
+	}
+	for _, f := range tr.files {
+		if f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				check(d.Doc, d.Name.Name)
+			case *ast.GenDecl:
+				if len(d.Specs) != 1 {
+					continue
+				}
+				switch s := d.Specs[0].(type) {
+				case *ast.TypeSpec:
+					check(d.Doc, s.Name.Name)
+				case *ast.ValueSpec:
+					check(d.Doc, s.Names[0].Name)
 				}
 			}
 		}
