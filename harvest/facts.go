@@ -99,6 +99,8 @@ func (r *harvestRun) judgePairs(ctx context.Context, at map[uint64]*session.Entr
 	case err != nil:
 		r.o.Log.Warn("the model did not say which claims are replaced", "cause", reason(err), "try", ken.Hint(err))
 		return nil
+	case len(replaced) != len(pairs):
+		return nil
 	}
 	r.judged = consolidate.Judged{}
 	for i, p := range pairs {

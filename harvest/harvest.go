@@ -148,7 +148,7 @@ type Model interface {
 // if it fails, a small trained model decides.
 type pairJudge interface {
 	// Replaced reports for each pair whether the later statement means that the earlier one is no
-	// longer so.
+	// longer so. Nil without an error means that it does not decide.
 	Replaced(ctx context.Context, pairs []draft.Pair) ([]bool, error)
 }
 

@@ -247,6 +247,9 @@ func (o Options) withDefaults() (Options, config.Config, error) {
 	}
 	cfg.Retrieval.Deadline = maxDeadline
 	cfg.Middleware.Events = false
+	if o.State == "" && cfg.Structure.Scorer == config.ScorerAuto { // one turn in twenty would swap two items at random
+		cfg.Structure.Scorer = config.ScorerOff
+	}
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
 		return o, cfg, err
