@@ -12,32 +12,35 @@ import (
 )
 
 const (
-	// cacheFor is how long what is known of records counts without a word from the
-	// server: a turn takes at most its deadline, and each of its searches is a word.
+	// cacheFor is how long cached rows are valid after the server's last answer with the
+	// same commit. Every answer within a turn, such as to a search, extends it.
 	cacheFor = time.Second
-	// maxSeen bounds how many records are known of, maxRead how many claims are kept.
+	// maxSeen is the number of cached rows above which the cache is cleared. maxRead
+	// bounds the cached claims.
 	maxSeen = 1 << 16
 	maxRead = 4096
-	// maxSearches bounds of how many searches it is known that all is known.
+	// maxSearches bounds the entries of cache.whole.
 	maxSearches = 256
 )
 
-// cache is what a client knows of records, as of one commit of the server.
+// cache holds a client's rows, neighbours and claims of records, as of one commit of the
+// server.
 type cache struct {
-	classes *codec.Reader // of the holder's sights
+	classes *codec.Reader // decodes the classes in the holder's sights; nil for the same build
 
 	mu        sync.Mutex // guards the rest
 	store     string     // id of the store
 	commit    uint64
-	refreshed time.Time // when the server last said that this is its commit
+	refreshed time.Time // when the last answer with this commit came
 	rows      map[store.Ref]seenRow
 	links     map[store.Ref]neighbourRow
-	whole     map[string]bool // searches of which all is known as of commit
-	// dropped are the records that were known as of commits before, and until when:
-	// who asks for one will ask for the others.
+	whole     map[string]bool // searches whose rows are all cached for commit
+	// dropped holds the records whose rows were cached for earlier commits, and when
+	// those rows were last valid. When a row of them is needed again, the others are
+	// requested with it.
 	dropped map[store.Ref]time.Time
-	// read are claims, whatever the commit: a claim is as it was as long as its row
-	// has the same version.
+	// read holds claims, independent of the commit. A claim is valid while its row has
+	// the same version.
 	read map[store.Ref]readClaim
 }
 
@@ -50,8 +53,9 @@ func newCache() *cache {
 	return &cache{rows: map[store.Ref]seenRow{}, links: map[store.Ref]neighbourRow{}, read: map[store.Ref]readClaim{}, dropped: map[store.Ref]time.Time{}, whole: map[string]bool{}}
 }
 
-// invalidate notes the commit that an answer carries, and reports whether what the answer
-// says is the newest there is.
+// invalidate records the commit of an answer. If it is newer than the cache's commit,
+// invalidate drops the cached rows. It reports whether the answer is at least as new as the
+// cache.
 func (c *cache) invalidate(commit uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +63,7 @@ func (c *cache) invalidate(commit uint64) bool {
 }
 
 func (c *cache) invalidateLocked(commit uint64) bool {
-	if commit < c.commit { // it was overtaken by another answer
+	if commit < c.commit { // a newer answer came first
 		return false
 	}
 	if commit > c.commit {
@@ -71,7 +75,7 @@ func (c *cache) invalidateLocked(commit uint64) bool {
 	return true
 }
 
-// drop remembers of rows only which they are; c.mu is held.
+// drop adds the keys of rows to c.dropped. The caller must hold c.mu.
 func (c *cache) drop(rows map[store.Ref]seenRow) {
 	if len(rows) == 0 {
 		return
@@ -89,7 +93,8 @@ func (c *cache) drop(rows map[store.Ref]seenRow) {
 	}
 }
 
-// seen is the commit as of which all is known that a search brings; 0 for none.
+// seen returns the commit for which all rows of a search are cached, 0 for none. search is
+// a key of c.whole.
 func (c *cache) seen(search string) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +104,9 @@ func (c *cache) seen(search string) uint64 {
 	return c.commit
 }
 
-// applyPrefetch adds what an answer says of records. search names the one that it is all of,
-// "" for none.
+// applyPrefetch adds the rows and neighbours in an answer's sight to the cache. search is
+// the search whose rows the sight holds completely, "" for none. An error means that the
+// sight is invalid.
 func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error {
 	if len(sight) == 0 {
 		return nil
@@ -125,7 +131,7 @@ func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error 
 	return err
 }
 
-// room forgets what is known of records when it is too much; c.mu is held.
+// room clears the cached rows if there are more than maxSeen. The caller must hold c.mu.
 func (c *cache) room() {
 	if len(c.rows) > maxSeen {
 		clear(c.rows)
@@ -134,7 +140,7 @@ func (c *cache) room() {
 	}
 }
 
-// put adds what is known as of a commit.
+// put adds rows and links as of a commit, unless the cache is newer.
 func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,10 +162,10 @@ func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.R
 	}
 }
 
-// fresh reports whether what is known counts; c.mu is held.
+// fresh reports whether cached rows are still valid. The caller must hold c.mu.
 func (c *cache) fresh() bool { return time.Since(c.refreshed) < cacheFor }
 
-// row returns what is known of a record.
+// row returns the cached row of a record, and false if there is no valid one.
 func (c *cache) row(ref store.Ref) (seenRow, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +173,8 @@ func (c *cache) row(ref store.Ref) (seenRow, bool) {
 	return r, ok && c.fresh()
 }
 
-// around follows the links; false when one is not known.
+// around returns the n neighbours to each side from the cache. ok is false if one of them
+// is not cached.
 func (c *cache) around(ref store.Ref, n int) (before, after []store.Ref, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +184,8 @@ func (c *cache) around(ref store.Ref, n int) (before, after []store.Ref, ok bool
 	return around(c.links, ref, n)
 }
 
-// around follows links to both sides; false when one is not known.
+// around returns the n neighbours to each side from links, nearest first. ok is false if
+// one of them is not in links.
 func around(links map[store.Ref]neighbourRow, ref store.Ref, n int) (before, after []store.Ref, ok bool) {
 	switch l, known := links[ref]; {
 	case !known:
@@ -211,7 +219,7 @@ func walk(links map[store.Ref]neighbourRow, ref store.Ref, n int, known, end uin
 	return out, true
 }
 
-// claim returns a claim that was read and has not changed since.
+// claim returns a cached claim, and false if it is not cached or may have changed.
 func (c *cache) claim(ref store.Ref) (ken.Claim, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +231,8 @@ func (c *cache) claim(ref store.Ref) (ken.Claim, bool) {
 	return have.claim, ok && have.version == r.row.Version
 }
 
-// keep keeps claims of an answer whose sight has their rows.
+// keep caches the claims of an answer whose sight was applied before. It skips claims
+// without a cached row, and does nothing if the cache has another commit.
 func (c *cache) keep(commit uint64, records []engine.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,8 +254,9 @@ func (c *cache) keep(commit uint64, records []engine.Record) {
 	}
 }
 
-// others returns the records to ask for beside one that is not known: those that
-// were known until the last commit.
+// others returns the records to request when the row of ref is not cached: ref first, and
+// then records that were cached together with it for an earlier commit. It returns at most
+// most records.
 func (c *cache) others(ref store.Ref, most int) []store.Ref {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,7 +275,7 @@ func (c *cache) others(ref store.Ref, most int) []store.Ref {
 	return out
 }
 
-// unread returns those whose claims are not at hand.
+// unread returns the refs whose claims are not cached.
 func (c *cache) unread(refs []store.Ref) (out []store.Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,7 +289,7 @@ func (c *cache) unread(refs []store.Ref) (out []store.Ref) {
 	return out
 }
 
-// of starts over for another store.
+// of clears the cache if it holds another store than id.
 func (c *cache) of(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,48 +20,49 @@ import (
 
 // Options configures a client.
 type Options struct {
-	Owner string // whose store it is to be
+	Owner string // owner that the store must belong to
 	Dir   string // the store's folder
-	Token string // to be shown to the server
-	PID   int    // of the holder, for errors
-	// TLS is for a holder on another machine; nil for none.
+	Token string // authenticates the client to the server
+	PID   int    // process id of the holder, for error texts; 0 if it is on another machine
+	// TLS configures connections to a holder on another machine. Nil means no TLS.
 	TLS *tls.Config
-	// Embedder is what this process embeds questions with; nil for none. Vectors are
-	// compared only if the holder's are of the same model.
+	// Embedder embeds queries in this process; nil for none. Vectors are compared only
+	// if the holder's vectors are from the same model.
 	Embedder embed.Embedder
-	// Progress is told how far the holder is with opening the store. May be nil.
+	// Progress is called with the holder's progress while it opens the store. May be nil.
 	Progress func(stage string, done, total int)
-	// Lost is called once, on a goroutine of its own, when the holder is gone, if the
-	// client was not closed before. evicted: the holder lives on and has let the store
-	// go. May be nil.
+	// Lost is called once, on its own goroutine, when the connection to the holder ends,
+	// unless the client was closed first. evicted reports whether the holder closed the
+	// store but keeps running. May be nil.
 	Lost func(evicted bool)
 }
 
 const (
-	// lifeWait is how long the holder may be without a sign of life while it opens
-	// the store.
+	// lifeWait is how long a client waits for the next progress message while the
+	// holder opens the store.
 	lifeWait = Silence
-	// maxConns bounds the connections of a client, maxIdle those that it keeps.
+	// maxConns bounds the connections in use at the same time, maxIdle the idle ones.
 	maxConns = 64
 	maxIdle  = 16
-	// quick bounds the calls that take no context. They give zeros after it.
+	// quick is the timeout of calls that take no context. After it they return the zero
+	// value.
 	quick = 2 * time.Second
 )
 
-// Client is a store that another process holds. It is a store.Engine, and safe for
-// concurrent use. Calls that take no context take two seconds at most and give the
-// zero value when there is no answer.
+// Client gives access to a store that another process holds. It implements store.Engine
+// and is safe for concurrent use. A method that takes no context has a timeout of two
+// seconds, and returns the zero value if there is no answer.
 type Client struct {
 	network, address string
 	o                Options
 	model            string
 	id               string
-	forms            string // the holder's fingerprint
-	peer             *peer  // how to read what it writes
+	forms            string // fingerprint of the holder's schema
+	peer             *peer  // decodes the holder's messages; nil for the same build
 
-	ctx    context.Context // ends with Close
+	ctx    context.Context // canceled by Close and Leave
 	cancel context.CancelFunc
-	slots  chan struct{} // one for each open connection
+	slots  chan struct{} // one entry for each connection in use
 	watch  sync.WaitGroup
 	cache  *cache
 	broken atomic.Bool
@@ -72,7 +73,7 @@ type Client struct {
 	idle   []*conn
 	open   map[*conn]bool // in use or idle
 	closed bool
-	ahead  store.Ref // where a walk over all rows goes on
+	ahead  store.Ref // the row at which a walk over all rows is expected to continue
 }
 
 var (
@@ -90,11 +91,13 @@ type conn struct {
 	peer *peer
 }
 
-// Dial connects with the process that serves the store at an address, and waits
-// until that has opened it. Errors: a LostError when nobody answers there, or
-// something else does; ErrHeld for a process whose messages this one can't read; ErrRefused for
-// another owner's store, or a token that is not the server's; what kept the holder
-// from opening the store; ctx's.
+// Dial connects to the process that serves the store at an address, and waits until that
+// process has opened the store. The caller must close the client. Dial returns
+//   - a LostError if there is no server, or something other than a server answers
+//   - ErrHeld if the server's messages can't be decoded
+//   - ErrRefused if the store has another owner or the token is wrong
+//   - the holder's error if it could not open the store
+//   - ctx's error
 func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
 	life, cancel := context.WithCancel(context.Background())
 	c := &Client{network: network, address: address, o: o, ctx: life, cancel: cancel,
@@ -119,8 +122,8 @@ func Dial(ctx context.Context, network, address string, o Options) (*Client, err
 	return c, nil
 }
 
-// listen waits on a connection of its own for the end of the holder, or the
-// client's own.
+// listen reads heartbeats from w, the connection that watches the holder, until the
+// holder or the client closes it.
 func (c *Client) listen(w *conn) {
 	stop := context.AfterFunc(c.ctx, func() { _ = w.nc.Close() })
 	defer stop()
@@ -130,22 +133,22 @@ func (c *Client) listen(w *conn) {
 		f, err = readFrame(w.r, maxHello)
 	}
 	_ = w.nc.Close()
-	c.answered() // it hangs no more: it is gone
+	c.answered() // the holder is gone, so it no longer counts as hung
 	if c.ctx.Err() != nil {
 		return
 	}
 	c.broken.Store(true)
 	var last closeNotice
 	if err == nil && f.kind == kBye {
-		_ = c.peer.answer(kBye).Decode(f.body, &last) // else it is gone all the same
+		_ = c.peer.answer(kBye).Decode(f.body, &last) // on an error last keeps its zero value: not evicted
 	}
 	if c.o.Lost != nil {
 		go c.o.Lost(last.Evicted)
 	}
 }
 
-// Close closes every connection, also those that calls wait on. It is no error to
-// close twice.
+// Close closes every connection, including those of calls in progress. It waits for the
+// client's goroutines. Closing twice is not an error.
 func (c *Client) Close() error {
 	c.broken.Store(true)
 	c.mu.Lock()
@@ -159,8 +162,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Leave lets no further call begin; those under way go on as long as the holder
-// answers.
+// Leave makes new calls fail and closes idle connections. Calls in progress continue as
+// long as the holder answers.
 func (c *Client) Leave() {
 	c.broken.Store(true)
 	c.mu.Lock()
@@ -174,7 +177,7 @@ func (c *Client) Leave() {
 	c.cancel()
 }
 
-// connect opens a connection and says hello.
+// connect opens a connection and does the handshake.
 func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, c.network, c.address)
@@ -217,7 +220,7 @@ func (c *Client) handshake(cn *conn) (*welcome, error) {
 		if !understood(w.Ken, w.Oldest) {
 			return nil, otherVersion(w.Version, nil)
 		}
-		if w.Schema != nil { // it is of another build, and waits for this one's schema
+		if w.Schema != nil { // the holder is another build and waits for this one's schema
 			var err error
 			if cn.peer, err = peerOf(w.Forms, w.Schema); err != nil {
 				return nil, otherVersion(w.Version, err)
@@ -244,7 +247,8 @@ func (c *Client) handshake(cn *conn) (*welcome, error) {
 	}
 }
 
-// acquireConn returns a connection that nobody uses.
+// acquireConn returns an idle connection, or opens one. It waits while maxConns
+// connections are in use. The caller must give the connection back with returnConn.
 func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -275,7 +279,8 @@ func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	if err != nil && ctx.Err() == nil {
 		c.broken.Store(true)
 		if _, lost := Lost(err); !lost {
-			// Whoever refuses a client that was let in is another holder, at the same address.
+			// The holder accepted this client before. A refusal means that another process now
+			// serves at the same address.
 			err = &LostError{Err: err}
 		}
 	}
@@ -293,10 +298,11 @@ func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	return nil, err
 }
 
-// errClosed is what a client says after Close: whoever closed it knows better.
+// errClosed is the error of calls after Close or Leave.
 var errClosed = &LostError{Err: net.ErrClosed}
 
-// returnConn takes a connection back, for the next call if it is still good.
+// returnConn takes back a connection from acquireConn. It pools the connection if good is
+// true and there is room, and closes it otherwise.
 func (c *Client) returnConn(cn *conn, good bool) {
 	defer func() { <-c.slots }()
 	c.mu.Lock()
@@ -309,34 +315,34 @@ func (c *Client) returnConn(cn *conn, good bool) {
 	_ = cn.nc.Close()
 }
 
-// shortTimeout is the context of a call that takes none.
+// shortTimeout returns the context of a call that takes no context.
 func (c *Client) shortTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.ctx, quick)
 }
 
-// Owner is whose claims the store holds.
+// Owner returns the owner of the store.
 func (c *Client) Owner() string { return c.o.Owner }
 
-// Dir is the owner's folder.
+// Dir returns the store's folder.
 func (c *Client) Dir() string { return c.o.Dir }
 
-// Address is where the holder serves the store.
+// Address returns the address at which the holder serves the store.
 func (c *Client) Address() string { return c.address }
 
-// ID identifies the store.
+// ID returns the store's id.
 func (c *Client) ID() string { return c.id }
 
-// Embedder is this process's; the store's vectors are of the same model, or are not
-// compared.
+// Embedder returns this process's embedder, nil for none. The store's vectors are compared
+// only if they are from the same model.
 func (c *Client) Embedder() embed.Embedder { return c.o.Embedder }
 
-// exchange sends a request and reads the answer's frame. After an error the
-// connection is of no more use.
+// exchange sends a request and reads the answer's frame. After an error the connection
+// can't be used again. With errSpent the frame is valid all the same.
 func (c *Client) exchange(ctx context.Context, cn *conn, kind byte, b []byte) (frame, error) {
 	c.trips.Add(1)
 	stop := context.AfterFunc(ctx, func() { _ = cn.nc.SetDeadline(time.Unix(1, 0)) })
 	f, err := cn.roundTrip(kind, b)
-	if !stop() { // the connection may have got its deadline after the answer
+	if !stop() { // the deadline may have been set after the answer came
 		if err == nil {
 			return f, errSpent
 		}
@@ -351,15 +357,15 @@ func (c *Client) exchange(ctx context.Context, cn *conn, kind byte, b []byte) (f
 	return f, err
 }
 
-// Trips is how many requests were answered so far, or tried: what a turn costs more
-// than in the process that holds the store.
+// Trips returns how many requests this client has sent or tried to send. The holder's own
+// calls need none.
 func (c *Client) Trips() uint64 { return c.trips.Load() }
 
-// Broken reports whether a connection broke since the client was made, or the client
-// was closed. A call that takes no context says so in no other way.
+// Broken reports whether a connection broke since the client was created, or the client
+// was closed. Calls that take no context can't report this as an error.
 func (c *Client) Broken() bool { return c.broken.Load() }
 
-// errSpent is that the answer is there, and that the connection can't be used again.
+// errSpent reports that the answer was received, but the connection can't be used again.
 var errSpent = errors.New("the connection is spent")
 
 func (cn *conn) roundTrip(kind byte, b []byte) (frame, error) {
@@ -379,8 +385,9 @@ func (cn *conn) roundTrip(kind byte, b []byte) (frame, error) {
 	return f, nil
 }
 
-// last is what a server that is gone has said before, such as why it went. cause is
-// why it could not be asked: a frame that is not whole is not read.
+// last reads an answer that the server sent before it closed the connection, such as the
+// reason for closing. cause is the error of the failed send, returned in a LostError if
+// there is no complete answer. On success the error is errSpent.
 func (cn *conn) last(cause error) (frame, error) {
 	_ = cn.nc.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 	if f, err := readFrame(cn.r, maxFrame); err == nil && f.kind == kAnswer {
@@ -391,8 +398,8 @@ func (cn *conn) last(cause error) (frame, error) {
 
 var errTooLong = &ken.Error{Code: ken.CodeInvalid, Msg: "more than fits into one message to the process that holds the store", Try: "Write it in smaller parts."}
 
-// head reads an answer's head, and notes what it says of the store. rest is what
-// was asked for.
+// head decodes an answer's head and passes its commit number to the cache. rest is the
+// encoded result.
 func (c *Client) head(f frame) (a answer, rest []byte, err error) {
 	rest, err = c.peer.answer(kAnswer).DecodeSome(f.body, &a)
 	if err != nil {
@@ -402,7 +409,7 @@ func (c *Client) head(f frame) (a answer, rest []byte, err error) {
 	return a, rest, nil
 }
 
-// call asks and reads the answer.
+// call sends a request and decodes the answer. commit is the answer's commit number.
 func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, commit uint64, err error) {
 	cn, err := c.acquireConn(ctx)
 	if err != nil {
@@ -428,13 +435,13 @@ func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, com
 	return out, a.Commit, err
 }
 
-// ask is call for what takes no look at the commit.
+// ask is call for callers that do not need the commit number.
 func ask[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (A, error) {
 	out, _, err := call[Q, A](ctx, c, kind, q)
 	return out, err
 }
 
-// tell is call for what has no answer but an error.
+// tell is call for requests whose answer has no result.
 func tell[Q any](ctx context.Context, c *Client, kind byte, q *Q) error {
 	_, _, err := call[Q, empty](ctx, c, kind, q)
 	return err

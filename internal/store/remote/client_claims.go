@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// importBytes is about how much of an import is sent at once. The rest follows in a
-// transaction of its own.
+// importBytes is the approximate size of one message of an import. Each message is one
+// transaction.
 const importBytes = 8 << 20
 
 // WriteClaim implements ken.Store.
@@ -20,8 +20,8 @@ func (c *Client) WriteClaim(ctx context.Context, claim ken.Claim) (string, error
 	return out[0].ID, out[0].Err
 }
 
-// Import implements store.Claims. Under a name of store.WithCommit it must fit into
-// one message; see Parts.
+// Import implements store.Claims. With an id from store.WithCommit, in must fit into one
+// message; see Parts.
 func (c *Client) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
 	out := make([]store.Outcome, 0, len(in))
 	for part := range Parts(in) {
@@ -39,7 +39,7 @@ func (c *Client) Import(ctx context.Context, in []store.Incoming) []store.Outcom
 	return out
 }
 
-// Parts cuts an import into what is sent at once.
+// Parts splits an import into slices that each fit into one message.
 func Parts(in []store.Incoming) iter.Seq[[]store.Incoming] {
 	return func(yield func([]store.Incoming) bool) {
 		from, size := 0, 0
@@ -113,16 +113,16 @@ func (c *Client) Forget(ctx context.Context, id, reason string, actor ken.Actor)
 	return ask[oneClaim, []string](ctx, c, kForget, &oneClaim{Commit: store.CommitOf(ctx), ID: id, Reason: reason, Actor: actor, Later: store.ErasesLater(ctx)})
 }
 
-// scanPage is how many claims are looked at at once.
+// scanPage is how many records one request of Walk covers at most.
 const scanPage = 2048
 
-// Glances is engine.Served's.
+// Glances implements engine.Served.
 func (c *Client) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []engine.Located, next store.Ref, done bool, err error) {
 	a, err := ask[glancesRequest, glancesAnswer](ctx, c, kGlances, &glancesRequest{Filter: f, From: from, N: n})
 	return a.Page, a.Next, a.Done, err
 }
 
-// Records is engine.Served's.
+// Records implements engine.Served.
 func (c *Client) Records(ctx context.Context, refs []store.Ref) (out []engine.Record, err error) {
 	for len(refs) > 0 {
 		a, err := ask[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs})
@@ -138,10 +138,10 @@ func (c *Client) Records(ctx context.Context, refs []store.Ref) (out []engine.Re
 	return out, nil
 }
 
-// Scan implements store.Claims. want runs here: the server sends what it looks at,
-// and then the claims that are wanted.
+// Scan implements store.Claims. want runs in this process: the server sends the glances
+// first, and then the claims for which want returned true.
 func (c *Client) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
-	own := *f // as it is now
+	own := *f // a copy, so that later changes by the caller have no effect
 	return Walk(ctx, c, &own, want)
 }
 
@@ -150,14 +150,14 @@ func (c *Client) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	return Walk(ctx, c, nil, nil)
 }
 
-// Paged is what can be walked through.
+// Paged is a store whose records Walk can read page by page.
 type Paged interface {
 	Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) ([]engine.Located, store.Ref, bool, error)
 	Records(ctx context.Context, refs []store.Ref) ([]engine.Record, error)
 }
 
-// Walk yields the claims that pass a filter and that want wants at a glance, oldest
-// record first. A nil filter lets all pass, and a nil want wants all.
+// Walk yields the claims that pass f and for whose glance want returns true, oldest record
+// first. A nil f or want accepts every claim. After an error Walk yields it and stops.
 func Walk(ctx context.Context, p Paged, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		for from, done := store.Ref(0), false; !done; {

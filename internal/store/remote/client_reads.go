@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// asideRows is how many rows are asked for beside one that is not known.
+	// asideRows is how many rows are requested along with one that is not cached.
 	asideRows = 1024
-	// strideRows is how far from the last one a row may be for both to be of a walk
-	// over all of them.
+	// strideRows is how far a row may be from the previous one for the client to assume
+	// that the caller walks over all rows.
 	strideRows = 16
 )
 
-// find asks for a search and keeps what comes with it.
+// find runs a search on the holder and caches the rows in the answer.
 func (c *Client) find(ctx context.Context, kind byte, q *searchRequest) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
 	}
-	var same string // the search, where it is the same in every turn
+	var same string // cache key, for searches that are the same in every turn
 	if kind == kPinned || kind == kNewest {
 		f := q.Filter
 		f.Now = time.Time{}
@@ -52,8 +52,8 @@ func (c *Client) Keyword(ctx context.Context, text string, f *ken.Filter, limit 
 	return c.find(ctx, kKeyword, &searchRequest{Text: text, Filter: *f, Limit: limit})
 }
 
-// Vector implements store.Projections. It fails with ErrInvalid, too, when the
-// holder's vectors are of another model.
+// Vector implements store.Projections. It also returns ErrInvalid if the holder's vectors
+// are from another model.
 func (c *Client) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
 	return c.find(ctx, kVector, &searchRequest{Query: query, Model: c.model, Filter: *f, Limit: limit})
 }
@@ -82,8 +82,9 @@ func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
 	return out
 }
 
-// prefetchRow asks for what is known of a record and, at once, of those that are likely to
-// be asked for next. It returns nothing when there was no answer.
+// prefetchRow requests a record's row and, in the same request, rows that are likely to be
+// needed next. reach is how many neighbours to each side are requested. It caches the rows
+// and returns them, or nil maps if there was no answer.
 func (c *Client) prefetchRow(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	q := &prefetchRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}
 	c.mu.Lock()
@@ -106,8 +107,9 @@ func (c *Client) prefetchRow(ref store.Ref, reach int) (rows map[store.Ref]seenR
 	return rows, links
 }
 
-// row returns what is known of a record, from the answer itself: what is kept may
-// have been overtaken.
+// row returns a record's row from the cache or the holder, and false if there was no
+// answer. After a request it uses the answer and not the cache, because a later answer may
+// already have invalidated the cached row.
 func (c *Client) row(ref store.Ref) (seenRow, bool) {
 	if r, ok := c.cache.row(ref); ok {
 		return r, true
@@ -139,8 +141,8 @@ func (c *Client) Around(ref store.Ref, n int) (before, after []store.Ref) {
 	return before, after
 }
 
-// Has implements store.Projections. Nothing is remembered: it is asked so that what
-// was forgotten is not told again.
+// Has implements store.Projections. The answer is not cached, because callers use Has to
+// avoid showing a claim that was just forgotten.
 func (c *Client) Has(id string) bool { return c.HasAll([]string{id}) }
 
 // HasAll implements store.Remote.
@@ -172,7 +174,7 @@ func (c *Client) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 // Fetch implements store.Remote.
 func (c *Client) Fetch(ctx context.Context, refs []store.Ref) {
 	if refs = c.cache.unread(refs); len(refs) > 0 {
-		_, _ = c.read(ctx, refs) // else Claim says why
+		_, _ = c.read(ctx, refs) // on an error a later call of Claim reports it
 	}
 }
 
@@ -202,8 +204,8 @@ func (c *Client) counts() counts {
 	return n
 }
 
-// Coverage implements store.Projections: what the holder has no vectors of this
-// process's model for counts as not embedded.
+// Coverage implements store.Projections. If the holder's vectors are from another model
+// than this process's, embedded is 0.
 func (c *Client) Coverage() (embedded, total int) {
 	n := c.counts()
 	return n.Embedded, n.Total
@@ -221,7 +223,7 @@ func (c *Client) Refs() int { return c.counts().Refs }
 // Seq implements store.Log.
 func (c *Client) Seq() uint64 { return c.counts().Seq }
 
-// Known implements store.Structure. Without an answer no name is known.
+// Known implements store.Structure. If there is no answer, all results are false.
 func (c *Client) Known(names []string) []bool {
 	if len(names) > 0 {
 		ctx, cancel := c.shortTimeout()
@@ -233,8 +235,8 @@ func (c *Client) Known(names []string) []bool {
 	return make([]bool, len(names))
 }
 
-// Outlines implements store.Structure, in one round trip: the rows of what it returns
-// come with it.
+// Outlines implements store.Structure in one round trip. The answer includes the rows of
+// the records in the outlines.
 func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
 	if len(names) == 0 {
 		return []store.Outline{}, nil
@@ -249,7 +251,7 @@ func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o 
 	return a.Outlines, nil
 }
 
-// Referring implements store.Projections, in one round trip: the rows come with it.
+// Referring implements store.Projections in one round trip. The answer includes the rows.
 func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
 	a, commit, err := call[referringRequest, referringAnswer](ctx, c, kReferring, &referringRequest{names, *f})
 	if err != nil {
@@ -266,13 +268,13 @@ func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameC
 	return engine.AllNames(ctx, f, c.NamesAfter)
 }
 
-// NamesAfter is engine.Served's.
+// NamesAfter implements engine.Served.
 func (c *Client) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	a, err := ask[namesRequest, namesAnswer](ctx, c, kNames, &namesRequest{*f, after, n})
 	return a.Page, a.More, err
 }
 
-// outlined are the records that outlines name.
+// outlined returns the records that outlines contain.
 func outlined(outlines []store.Outline) (refs []store.Ref) {
 	for i := range outlines {
 		o := &outlines[i]
@@ -287,7 +289,7 @@ func outlined(outlines []store.Outline) (refs []store.Ref) {
 	return refs
 }
 
-// eventPage is how many events are read at once.
+// eventPage is how many events one request reads at most.
 const eventPage = 512
 
 // Events implements store.Log.
@@ -305,7 +307,7 @@ func (c *Client) Wait(ctx context.Context, seq uint64) error {
 		if !errors.As(err, &e) || e.Field != fieldHolder {
 			return err
 		}
-		select { // it is waited for a holder that hangs, too
+		select { // a hung holder is no reason to return: try again
 		case <-time.After(beatEvery):
 		case <-ctx.Done():
 			return ctx.Err()
@@ -313,12 +315,12 @@ func (c *Client) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// VerifyLog implements store.Log. The holder computes it.
+// VerifyLog implements store.Log. The holder verifies its log.
 func (c *Client) VerifyLog(ctx context.Context) (store.LogReport, error) {
 	return ask[empty, store.LogReport](ctx, c, kVerifyLog, &empty{})
 }
 
-// Check implements store.Engine. The holder checks.
+// Check implements store.Engine. The holder checks its store.
 func (c *Client) Check(ctx context.Context) (store.CheckReport, error) {
 	return ask[empty, store.CheckReport](ctx, c, kCheck, &empty{})
 }
@@ -336,12 +338,12 @@ func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
 // Compact implements store.Engine.
 func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &empty{}) }
 
-// CopyTo implements engine.Copier: the holder writes the copy.
+// CopyTo implements engine.Copier. The holder writes the copy.
 func (c *Client) CopyTo(ctx context.Context, dir string) error {
 	return tell(ctx, c, kCopy, &copyRequest{dir})
 }
 
-// Move has the holder leave the store for another place. The connection is lost when it has.
+// Move makes the holder give up the store to another place. The connection then breaks.
 func (c *Client) Move(ctx context.Context, m engine.Move) error { return tell(ctx, c, kMove, &m) }
 
 // Rebuild implements store.Engine.
@@ -352,8 +354,8 @@ func (c *Client) DocumentHashes(ctx context.Context) (map[string]store.Known, er
 	return ask[empty, map[string]store.Known](ctx, c, kDocumentHashes, &empty{})
 }
 
-// PutDocuments implements store.Documents. Many are put in several transactions,
-// each document in one.
+// PutDocuments implements store.Documents. It splits a large list over several
+// transactions, but never a single document.
 func (c *Client) PutDocuments(ctx context.Context, docs []store.Document) error {
 	from, size := 0, 0
 	for i := range docs {

@@ -19,12 +19,12 @@ import (
 
 const (
 	frameHead = 5 // length 4, kind 1
-	// maxFrame bounds a frame's body, so that garbage is not taken for a length. The
-	// largest true ones are lists of all files of a repository.
+	// maxFrame bounds a frame's body in bytes, so that garbage is not read as a huge
+	// length. The largest valid bodies are lists of all files of a repository.
 	maxFrame = 256 << 20
-	// maxHello bounds it before the other side has shown who it is.
+	// maxHello bounds a frame's body in bytes during the handshake.
 	maxHello = 64 << 10
-	// frameStep is how much of a body is made room for before more of it has come.
+	// frameStep is how many bytes readFrame allocates at first for a body.
 	frameStep = 256 << 10
 )
 
@@ -34,10 +34,10 @@ type frame struct {
 	body []byte
 }
 
-// startFrame returns b, emptied, with room for a frame's head.
+// startFrame truncates b and appends room for a frame's head.
 func startFrame(b []byte) []byte { return append(b[:0], 0, 0, 0, 0, 0) }
 
-// sendFrame writes what was appended to startFrame's result.
+// sendFrame writes a frame. b is startFrame's result with the body appended.
 func sendFrame(w io.Writer, kind byte, b []byte) error {
 	if len(b)-frameHead > maxFrame {
 		return errTooLarge
@@ -50,8 +50,9 @@ func sendFrame(w io.Writer, kind byte, b []byte) error {
 
 var errTooLarge = errors.New("the message is too large")
 
-// readFrame reads one frame whose body has at most limit bytes. Memory is taken as
-// the body comes, whatever the head says. io.EOF: there is none, and nothing of one.
+// readFrame reads one frame whose body has at most limit bytes. It allocates memory as the
+// body arrives, whatever length the head claims. It returns io.EOF if r ends before the
+// frame's first byte.
 func readFrame(r io.Reader, limit int) (frame, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -75,11 +76,11 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	return f, nil
 }
 
-// fault is an error on its way to another process: what a caller can branch on, what
-// a person reads, and the causes.
+// fault is an error in encodable form. It keeps what errors.Is and errors.As need, the
+// text, and the wrapped errors.
 type fault struct {
 	Sort   uint8
-	Text   string // in full, where the sort has no parts of its own
+	Text   string // the whole text; empty for faultKen, which has Msg and Try
 	Code   ken.Code
 	Field  string
 	Msg    string
@@ -87,21 +88,21 @@ type fault struct {
 	Causes []fault
 }
 
-// Sorts of faults. Those from faultKnown on are the errors of known, in order.
+// Sorts of faults. faultKnown+i is the error known[i].
 const (
-	faultPlain = iota // a text
-	faultWrap         // a text and causes
+	faultPlain = iota // an error without causes
+	faultWrap         // an error that wraps Causes
 	faultKen
 	faultKnown
 )
 
-// known are the errors that callers compare with.
+// known are the errors that callers pass to errors.Is.
 var known = []error{context.Canceled, context.DeadlineExceeded, fs.ErrPermission, fs.ErrNotExist}
 
-// maxCauses bounds how deep causes are followed.
+// maxCauses bounds how deep toFault follows wrapped errors.
 const maxCauses = 16
 
-// toFault returns nil for nil.
+// toFault returns err as a fault, and nil for nil.
 func toFault(err error) *fault {
 	if err == nil {
 		return nil
@@ -141,7 +142,7 @@ func faultOf(err error, deep int) fault {
 	return fault{Text: err.Error()}
 }
 
-// err is the error that f stands for; nil for nil.
+// err returns the error that f describes, and nil for nil.
 func (f *fault) err() error {
 	if f == nil {
 		return nil
@@ -166,38 +167,38 @@ func (f *fault) err() error {
 	return &remoteError{strings.ToValidUTF8(f.Text, "\uFFFD"), causes}
 }
 
-// remoteError is an error of another process.
+// remoteError is an error that another process returned.
 type remoteError struct {
 	text   string
 	causes []error
 }
 
-// Error returns the text that it had there.
+// Error returns the text that the error had in the other process.
 func (e *remoteError) Error() string { return e.text }
 
-// Unwrap returns its causes.
+// Unwrap returns the wrapped errors.
 func (e *remoteError) Unwrap() []error { return e.causes }
 
-// LostError is that the connection broke before the answer came: the holder is
-// gone, or has let the store go.
+// LostError reports that the connection broke before the answer came, because the holder
+// has ended or has closed the store.
 type LostError struct {
-	// Sent says that the request may have reached the holder: a write may have been
-	// done.
+	// Sent reports whether the holder may have received the request, so that a write
+	// may have been done.
 	Sent bool
-	// Err is what broke.
+	// Err is the error of the connection.
 	Err error
 }
 
-// Error says what was lost.
+// Error implements error.
 func (e *LostError) Error() string { return "lost the process that holds the store: " + e.Err.Error() }
 
-// Unwrap makes it an ErrUnavailable.
+// Unwrap returns an ErrUnavailable that wraps Err.
 func (e *LostError) Unwrap() error {
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the process that holds the store is gone", Err: e.Err, Try: "Try again."}
 }
 
-// Lost reports whether an error is that the connection broke, and whether the
-// request may have been served all the same.
+// Lost reports in ok whether err is or wraps a LostError, and in sent whether the request
+// may still have been executed.
 func Lost(err error) (sent, ok bool) {
 	var l *LostError
 	if !errors.As(err, &l) {
@@ -206,25 +207,25 @@ func Lost(err error) (sent, ok bool) {
 	return l.Sent, true
 }
 
-// Versions of the protocol: frames, hello, and what the messages mean. This program
-// understands those from oldest to version. Fields of messages may come and go without a
-// new version, see peer.go.
+// Versions of the protocol, which covers frames, the handshake and the meaning of the
+// messages. This program supports the versions from oldest to version. Adding or removing
+// fields of messages needs no new version, see peer.go.
 const (
 	version = 3
 	oldest  = 3
 )
 
-// Kinds of frames. A number is never used again for something else, and is not changed.
+// Kinds of frames. The number of a kind never changes and is never reused.
 const (
-	kHello   = 'h' // client: JSON of a hello
-	kWelcome = 'w' // server: JSON of a welcome
-	kSchema  = 's' // client of another build: JSON of an introduction
-	kAnswer  = 'a' // server: an answer, then what was asked for
-	kBye     = 'b' // server, to who watches: a bye
-	kBeat    = 'c' // server, to who watches: it is there
-	kClass   = 'k' // is not sent: it stands for the classes of a sight
+	kHello   = 'h' // client: a hello, as JSON
+	kWelcome = 'w' // server: a welcome, as JSON
+	kSchema  = 's' // client of another build: an introduction, as JSON
+	kAnswer  = 'a' // server: an answer, then the result
+	kBye     = 'b' // server, on a watch connection: a closeNotice
+	kBeat    = 'c' // server, on a watch connection: answer to a heartbeat
+	kClass   = 'k' // never sent; names the classes of a sight in the schema
 
-	// The rest is what a client asks.
+	// The other kinds are requests of a client.
 	kWatch           = 133
 	kImport          = 134
 	kQuery           = 135
@@ -277,7 +278,7 @@ const (
 	kMove            = 182
 )
 
-// names are those of the kinds in the schema, and in errors. They are not changed either.
+// names are the names of the kinds in the schema and in errors. A name never changes.
 var names = map[byte]string{
 	kAnswer: "answer", kBye: "bye", kClass: "class",
 	kWatch: "watch", kImport: "import", kQuery: "query", kTransition: "transition", kSupersede: "supersede", kHistory: "history", kGet: "get",
@@ -290,21 +291,20 @@ var names = map[byte]string{
 	kNames: "names", kReferring: "referring", kCheck: "check", kFaults: "faults", kProgram: "program", kMove: "move",
 }
 
-// answer is the head of every answer. What was asked for follows, be there an error
-// or not.
+// answer is the head of every answer. The result follows; on some errors it is missing.
 type answer struct {
-	Commit uint64 // of the store when it began to answer
+	Commit uint64 // the store's last commit when the request began
 	Err    *fault
 }
 
-// closeNotice is the server's last word.
+// closeNotice is the last message of a server on a connection.
 type closeNotice struct {
-	Evicted bool // it goes on living, and has no more room for this store
+	Evicted bool // the process keeps running, but has closed this store
 }
 
 type empty struct{}
 
-// copyRequest names a folder of this machine.
+// copyRequest names the destination, a folder on the holder's machine.
 type copyRequest struct{ Dir string }
 
 type importRequest struct {
@@ -328,17 +328,17 @@ type supersedeRequest struct {
 	Old, New     string
 	Reason       string
 	Actor        ken.Actor
-	WithoutWords bool // as Supersede does it
+	WithoutWords bool // without Reason and Actor: call Supersede, not SupersedeFor
 }
 
-// oneClaim asks about one claim, or changes it.
+// oneClaim is the request of several kinds that read or change one claim.
 type oneClaim struct {
 	Commit   uuid.UUID
-	ID       string // or the key
+	ID       string // or the key, for kByKey
 	Evidence []ken.Evidence
 	Reason   string
 	Actor    ken.Actor
-	Later    bool // of Forget: see store.EraseLater
+	Later    bool // for kForget: see store.EraseLater
 }
 
 type glancesRequest struct {
@@ -355,28 +355,28 @@ type glancesAnswer struct {
 
 type recordsRequest struct {
 	Refs []store.Ref
-	// Sight asks for the records' rows too.
+	// Sight requests the records' rows, too.
 	Sight bool
 }
 
 type recordsAnswer struct {
 	Records []engine.Record
-	Left    int // of the refs, how many were not read: the answer is long enough
+	Left    int // how many refs at the end were not read, because the answer was long enough
 	Sight   []byte
 }
 
 type searchRequest struct {
 	Text   string
 	Query  []float32
-	Model  string // that made Query; "" is not compared
+	Model  string // embedding model of Query; "" skips the comparison with the holder's
 	Filter ken.Filter
 	Limit  int
-	Seen   uint64 // the commit as of which the sight of this search is known; 0 for none
+	Seen   uint64 // the commit for which the client has this search's sight; 0 for none
 }
 
 type searchAnswer struct {
 	Result store.Result
-	Same   bool // Result.Query is what was asked with
+	Same   bool // Result.Query equals the request's Query, and is left out
 	Sight  []byte
 }
 
@@ -391,7 +391,7 @@ type outlinesRequest struct {
 	Options store.OutlineOptions
 }
 
-// outlinesAnswer brings with the outlines what a turn will ask about the records.
+// outlinesAnswer has the outlines, and the rows of the records in them.
 type outlinesAnswer struct {
 	Outlines []store.Outline
 	Sight    []byte
@@ -413,7 +413,7 @@ type referringRequest struct {
 	Filter ken.Filter
 }
 
-// referringAnswer brings the rows of the records.
+// referringAnswer has the records, and their rows.
 type referringAnswer struct {
 	Refs  []store.Ref
 	Sight []byte
@@ -425,13 +425,13 @@ type cosinesRequest struct {
 	Refs  []store.Ref
 }
 
-// prefetchRequest asks for what is known of these records, and of so many refs from
+// prefetchRequest requests the rows and neighbours of Refs, and the rows of N records from
 // From on.
 type prefetchRequest struct {
 	Refs  []store.Ref
 	From  store.Ref
 	N     int
-	Reach int // how far around each of Refs
+	Reach int // how many neighbours to each side of each of Refs; 0 for none
 }
 
 type countsRequest struct {
@@ -458,26 +458,26 @@ type eventsRequest struct {
 
 type shelfRequest struct {
 	Commit uuid.UUID
-	Key    string // or a prefix
-	After  string // of a scan: the last key that was seen
-	Began  bool   // After counts
-	N      int    // most keys
+	Key    string // a key, or the prefix of a scan
+	After  string // for a scan: the last key that the client has read
+	Began  bool   // the scan continues behind After
+	N      int    // the most keys to return
 }
 
 type shelfAnswer struct {
-	Known  bool // the update was done before
+	Known  bool // an update with the same commit id was done before
 	Keys   []string
 	Values [][]byte
 	More   bool
 }
 
-// changes are of a shelf. A nil value deletes.
+// changes are changes to a shelf. A nil value deletes the key.
 type changes struct {
 	Keys   []string
 	Values [][]byte
 }
 
-// class is what many rows share, see sight.go.
+// class has the fields of a row that many rows share, see prefetch.go.
 type class struct {
 	Scope  ken.Scope
 	Status ken.Status

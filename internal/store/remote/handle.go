@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// pageBytes is about how long an answer that comes in pages becomes.
+// pageBytes is the approximate size of one page of a long answer or of a shelf's changes.
 const pageBytes = 1 << 20
 
 func appendTo[T any](b []byte, v *T) []byte { return codec.Append(b, v) }
@@ -21,11 +21,13 @@ func appendTo[T any](b []byte, v *T) []byte { return codec.Append(b, v) }
 // handler serves one kind of request.
 type handler struct {
 	form
-	// serve returns the frame of the answer, or why the request makes no sense.
+	// serve returns the answer's frame. An error means that the request is invalid, and
+	// ends the connection. commit is the store's commit when the request began.
 	serve func(ctx context.Context, c *session, f frame, commit uint64) ([]byte, error)
 }
 
-// answering makes a handler of what answers a Q, which it is given, with a frame of an A.
+// answering returns a handler for requests of type Q and answers of type A. do encodes the
+// answer's frame itself.
 func answering[Q, A any](do func(ctx context.Context, c *session, q *Q, commit uint64) []byte) handler {
 	return handler{formOf[Q, A](), func(ctx context.Context, c *session, f frame, commit uint64) ([]byte, error) {
 		var q Q
@@ -36,7 +38,7 @@ func answering[Q, A any](do func(ctx context.Context, c *session, q *Q, commit u
 	}}
 }
 
-// on makes a handler of what answers a Q with an A, an error or both.
+// on returns a handler for requests of type Q whose answer is an A, an error or both.
 func on[Q, A any](do func(ctx context.Context, s engine.Served, q *Q) (A, error)) handler {
 	return answering[Q, A](func(ctx context.Context, c *session, q *Q, commit uint64) []byte {
 		a, err := do(ctx, c.store, q)
@@ -44,26 +46,27 @@ func on[Q, A any](do func(ctx context.Context, s engine.Served, q *Q) (A, error)
 	})
 }
 
-// act makes a handler of what answers with an error or without.
+// act returns a handler for requests whose answer has no result, only an error or none.
 func act[Q any](do func(ctx context.Context, s engine.Served, q *Q) error) handler {
 	return on(func(ctx context.Context, s engine.Served, q *Q) (empty, error) { return empty{}, do(ctx, s, q) })
 }
 
-// move has the process that holds the store leave it for another place.
+// move makes this process give up the store to another place.
 func move(ctx context.Context, c *session, m *engine.Move, commit uint64) []byte {
 	return c.answer(commit, c.s.o.Move(ctx, *m), nothing)
 }
 
-// nothing is the rest of an answer that is an error.
+// nothing appends no result to b, for answers that are errors.
 func nothing(b []byte) []byte { return b }
 
-// answer is the frame of an answer.
+// answer returns the frame of an answer; rest appends the encoded result. The frame reuses
+// c.out's memory.
 func (c *session) answer(commit uint64, err error, rest func(b []byte) []byte) []byte {
 	a := answer{Commit: commit, Err: toFault(err)}
 	return rest(appendTo(startFrame(c.out), &a))
 }
 
-// named gives a write its name.
+// named returns ctx with the commit id of a write; uuid.Nil means none.
 func named(ctx context.Context, id uuid.UUID) context.Context {
 	if id == uuid.Nil {
 		return ctx
@@ -202,15 +205,15 @@ var handlers = map[byte]handler{
 	kRebuild:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Rebuild(ctx) }),
 }
 
-// speaks reports whether the store's vectors are of this model. A client without an
-// embedder of its own says none, and means what there is.
+// speaks reports whether the store's vectors are from this model. It also returns true if
+// model is empty, which a client without an embedder sends, or the store has no embedder.
 func speaks(s store.Engine, model string) bool {
 	e := s.Embedder()
 	return model == "" || e == nil || e.Model() == model
 }
 
-// search makes a handler of a search: what it finds comes with what a turn will ask
-// about it.
+// search returns a handler for a search. The answer includes the rows that a turn will
+// need, unless the client already has them. near and reach are those of sightOf.
 func search(do func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error), near, reach int) handler {
 	return on(func(ctx context.Context, s engine.Served, q *searchRequest) (a searchAnswer, err error) {
 		known := q.Seen != 0 && q.Seen == s.Commit()
@@ -235,8 +238,8 @@ func search(do func(ctx context.Context, s engine.Served, q *searchRequest) (sto
 	})
 }
 
-// records reads claims up to about pageBytes. Their rows are read first: a claim may
-// then be newer than its row says, and is never older.
+// records reads claims until they take about pageBytes. It reads their rows first, so that
+// a claim may be newer than its row but never older.
 func records(ctx context.Context, c *session, q *recordsRequest, commit uint64) []byte {
 	var sight []byte
 	if q.Sight {
@@ -250,7 +253,7 @@ func records(ctx context.Context, c *session, q *recordsRequest, commit uint64) 
 	for len(left) > 0 && size < pageBytes && err == nil {
 		n := min(step, len(left))
 		var page []engine.Record
-		if q.Sight { // what a turn reads is mostly what the last ones have read
+		if q.Sight { // a turn mostly reads the claims that the last turns read
 			page, err = remembered(ctx, c.store, left[:n])
 		} else {
 			page, err = c.store.Records(ctx, left[:n])
@@ -268,7 +271,7 @@ func records(ctx context.Context, c *session, q *recordsRequest, commit uint64) 
 	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &a) })
 }
 
-// remembered reads claims by way of what the store remembers.
+// remembered reads claims through the store's cache. It leaves out claims that are not found.
 func remembered(ctx context.Context, s engine.Served, refs []store.Ref) ([]engine.Record, error) {
 	out := make([]engine.Record, 0, len(refs))
 	for _, ref := range refs {
@@ -283,7 +286,7 @@ func remembered(ctx context.Context, s engine.Served, refs []store.Ref) ([]engin
 	return out, nil
 }
 
-// events reads a page of the log.
+// events reads one page of the log: at most q.N events and about pageBytes.
 func events(ctx context.Context, s engine.Served, q *eventsRequest) (page []*store.Event, err error) {
 	size := 0
 	for ev, err := range s.Events(ctx, q.From) {
@@ -298,8 +301,8 @@ func events(ctx context.Context, s engine.Served, q *eventsRequest) (page []*sto
 	return page, nil
 }
 
-// wait waits for the log to grow. When the server ends first, there is no answer:
-// the next holder knows.
+// wait answers when the log has grown. If the server shuts down first, there is no answer;
+// the client can ask the next holder.
 func (c *session) wait(f frame) error {
 	var q eventsRequest
 	if err := c.decode(f, &q); err != nil {

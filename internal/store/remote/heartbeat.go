@@ -10,25 +10,25 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// How a client notices that the holder lives and does not answer: it asks on the
-// connection that it watches on, and has an answer within Silence, which a process that
-// is merely busy gives. Then every call fails at once, until the answer comes.
+// A client detects that the holder is running but does not answer as follows. It sends
+// heartbeats on a separate connection. If there is no answer within Silence, the holder is
+// hung; a process that is only busy answers in time. Calls then fail until an answer comes.
 const (
 	beatEvery = 500 * time.Millisecond
-	Silence   = 2 * time.Second // after which a holder counts as hung
-	// forgiving is how long a call that nobody bounded waits for a holder that hangs.
+	Silence   = 2 * time.Second // how long a heartbeat may stay unanswered before the holder counts as hung
+	// forgiving is how long a call without a deadline waits for a hung holder.
 	forgiving = time.Second
 )
 
-// heartbeat is what is known of the holder's heartbeat. It is safe for concurrent use.
+// heartbeat is the state of the holder's heartbeat. It is safe for concurrent use.
 type heartbeat struct {
-	asked  atomic.Int64 // when the oldest question without an answer was sent, Unix ns; 0 for none
-	hung   atomic.Int64 // since when the holder does not answer, Unix ns; 0 while it does
+	asked  atomic.Int64 // when the unanswered heartbeat was sent, Unix ns; 0 for none
+	hung   atomic.Int64 // since when the holder is hung, Unix ns; 0 if it is not
 	change chan struct{}
 }
 
-// beat asks the holder again and again whether it is there, until the client is closed or
-// the holder gone.
+// beat sends a heartbeat every beatEvery until the client is closed or the connection
+// breaks. It marks the holder as hung when an answer is late.
 func (c *Client) beat(w *conn) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -42,7 +42,7 @@ func (c *Client) beat(w *conn) {
 				c.pulse.asked.Store(now.UnixNano())
 				_ = w.nc.SetWriteDeadline(now.Add(Silence))
 				if sendFrame(w.nc, kWatch, startFrame(nil)) != nil {
-					return // whoever listens sees it
+					return // listen handles the broken connection
 				}
 			case now.UnixNano()-asked >= int64(Silence) && c.pulse.hung.CompareAndSwap(0, asked):
 				c.interrupt()
@@ -51,7 +51,7 @@ func (c *Client) beat(w *conn) {
 	}
 }
 
-// answered notes that the holder is there.
+// answered records that the holder has answered, and wakes a call that waits in ping.
 func (c *Client) answered() {
 	c.pulse.asked.Store(0)
 	if c.pulse.hung.Swap(0) != 0 {
@@ -62,7 +62,8 @@ func (c *Client) answered() {
 	}
 }
 
-// interrupt ends the calls under way: the holder does not answer.
+// interrupt makes the calls in progress fail and closes idle connections, because the
+// holder is hung.
 func (c *Client) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +77,8 @@ func (c *Client) interrupt() {
 	c.idle = nil
 }
 
-// hangs returns the error of a call while the holder does not answer; nil while it does.
-// sent: the holder has the request, and may do it when it goes on.
+// hangs returns a HungError while the holder is hung, else nil. sent says that the request
+// may have reached the holder, which may then still execute it.
 func (c *Client) hangs(sent bool) error {
 	since := c.pulse.hung.Load()
 	if since == 0 {
@@ -90,14 +91,14 @@ func (c *Client) hangs(sent bool) error {
 	return e
 }
 
-// Hangs is the error of a call while the holder does not answer; nil while it does.
+// Hangs returns a HungError while the holder is hung, else nil.
 func (c *Client) Hangs() error { return c.hangs(false) }
 
-// fieldHolder is the Field of a HungError.
+// fieldHolder is the Field of the errors that HungError returns.
 const fieldHolder = "holder"
 
-// HungError is the error of a holder that lives and does not answer. A pid of 0 is a process of
-// another machine.
+// HungError returns the error for a holder that is running but does not answer. since is
+// how long it has not answered. A pid of 0 means a process on another machine.
 func HungError(pid int, since time.Duration) *ken.Error {
 	if pid == 0 {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: fieldHolder, Msg: fmt.Sprintf("the node that holds the store has not answered for %s", since.Round(100*time.Millisecond)),
@@ -107,13 +108,14 @@ func HungError(pid int, since time.Duration) *ken.Error {
 		Try: fmt.Sprintf("Continue it, if it is paused (fg in its terminal, or kill -CONT %d), or end it.", pid)}
 }
 
-// IsHung reports an error of a holder that lives and does not answer.
+// IsHung reports whether err was returned by HungError or wraps such an error.
 func IsHung(err error) bool {
 	var e *ken.Error
 	return errors.As(err, &e) && e.Code == ken.CodeUnavailable && e.Field == fieldHolder
 }
 
-// ping waits for a holder that hangs, where the caller set no deadline of its own.
+// ping returns nil if the holder is not hung. If it is and ctx has no deadline, ping waits up to
+// forgiving for it to answer. Otherwise it returns the error at once.
 func (c *Client) ping(ctx context.Context) error {
 	err := c.hangs(false)
 	if _, bounded := ctx.Deadline(); err == nil || bounded {
@@ -125,7 +127,7 @@ func (c *Client) ping(ctx context.Context) error {
 		select {
 		case <-c.pulse.change:
 			err = c.hangs(false)
-			select { // the next who waits
+			select { // wake the next waiting call
 			case c.pulse.change <- struct{}{}:
 			default:
 			}

@@ -11,35 +11,35 @@ import (
 // hello is the client's first frame.
 type hello struct {
 	Ken    int    `json:"ken"`              // version of the protocol
-	Oldest int    `json:"oldest,omitempty"` // that it understands; 0 for no older one
+	Oldest int    `json:"oldest,omitempty"` // oldest version that the client understands; 0 means Ken
 	Forms  string `json:"forms"`            // fingerprint of its schema
 	Owner  string `json:"owner"`
 	Token  string `json:"token"`
 }
 
-// welcome answers it: any number of times that the store is being opened, then once
-// that it is ready, or why the client is refused.
+// welcome is the server's answer to a hello. The server sends any number of them while the
+// store is being opened. The last one has Ready or Refused set.
 type welcome struct {
 	Ken    int    `json:"ken"`
 	Oldest int    `json:"oldest,omitempty"`
 	Forms  string `json:"forms"`
 
-	// For a client whose Forms are others: the version of this program, and its schema. The
-	// client answers with an introduction.
+	// Version and Schema describe the server's program to a client with other Forms. The
+	// client answers a Schema with an introduction.
 	Version string          `json:"version,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"`
 
 	Ready bool   `json:"ready,omitempty"`
 	Owner string `json:"owner,omitempty"`
-	Store string `json:"store,omitempty"` // its id
-	Stage string `json:"stage,omitempty"` // while it is being opened: what is done, and how far
+	Store string `json:"store,omitempty"` // the store's id
+	Stage string `json:"stage,omitempty"` // with Done and Total: progress of opening the store
 	Done  int    `json:"done,omitempty"`
 	Total int    `json:"total,omitempty"`
 
 	Refused *refusal `json:"refused,omitempty"`
 }
 
-// refusal says why a client is not served.
+// refusal is the reason why a client is not served; its fields are those of ken.Error.
 type refusal struct {
 	Code  ken.Code `json:"code"`
 	Field string   `json:"field,omitempty"`
@@ -55,7 +55,7 @@ func sendJSON(w io.Writer, kind byte, v any) error {
 	return sendFrame(w, kind, append(startFrame(nil), b...))
 }
 
-// receiveJSON reads a frame of this kind.
+// receiveJSON reads a frame and decodes it into v. Another kind is an error.
 func receiveJSON(r io.Reader, kind byte, v any) error {
 	f, err := readFrame(r, maxHello)
 	if err != nil {

@@ -16,24 +16,25 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 )
 
-// Two processes of one build have the same schema, know it by its fingerprint, and read
-// each other's messages as they are. Two of different builds exchange their schemas, and
-// each reads with the other's. What may then differ:
+// Two processes of the same build have the same schema, which they detect by its
+// fingerprint, and decode each other's messages directly. Processes of different builds
+// exchange their schemas, and each decodes with the other's schema. These differences are
+// possible:
 //
-//   - A field that the reader does not know is skipped in an answer: the holder keeps it. In a
-//     request it must be zero, or the request is refused before anything is done.
+//   - A field that the reader does not know is skipped in an answer; the holder still stores
+//     it. In a request it must be zero, or the request is refused before anything is done.
 //   - A field that the writer does not know is zero. So the zero value of a new field must
-//     mean what was meant before there was the field.
-//   - A kind that the holder does not know is answered with an error.
+//     have the meaning that messages had without the field.
+//   - A request of a kind that the holder does not know is answered with an error.
 //
-// A field of another kind of type is refused at the hello.
+// If a field has another kind of type, the handshake fails.
 
-// form is the types of a kind's request and answer.
+// form holds the types of a kind's request and answer.
 type form struct{ request, answer reflect.Type }
 
 func formOf[Q, A any]() form { return form{reflect.TypeFor[Q](), reflect.TypeFor[A]()} }
 
-// forms are those of the kinds that have no handler.
+// forms are the types of the kinds that have no handler.
 var forms = map[byte]form{
 	kAnswer: formOf[empty, answer](), kBye: formOf[empty, closeNotice](), kClass: formOf[empty, class](),
 	kWatch: formOf[empty, empty](), kWait: formOf[eventsRequest, empty](),
@@ -44,7 +45,7 @@ var forms = map[byte]form{
 
 // schema describes the messages of a build.
 type schema struct {
-	Messages []message `json:"messages"` // by number
+	Messages []message `json:"messages"` // sorted by Kind
 	codec.Schema
 }
 
@@ -56,14 +57,14 @@ type message struct {
 	Answer  int    `json:"answer"`
 }
 
-// build is what a program speaks.
+// build describes the messages of a program.
 type build struct {
 	schema []byte // JSON
 	forms  string // its fingerprint
 	kinds  map[byte]form
 }
 
-// own is this program's.
+// own returns the description of this program's messages.
 var own = sync.OnceValue(func() build {
 	kinds := maps.Clone(forms)
 	for kind, h := range handlers {
@@ -76,7 +77,7 @@ var own = sync.OnceValue(func() build {
 	}
 	b, err := json.Marshal(&s)
 	if err != nil {
-		panic(err) // it is made of texts and numbers
+		panic(err) // impossible: a schema has only strings and numbers
 	}
 	return build{b, fingerprint(b), kinds}
 })
@@ -90,7 +91,7 @@ func fingerprint(schema []byte) string {
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// programVersion is the version of this program.
+// programVersion returns the version of this program, "unknown" if it has none.
 var programVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -99,17 +100,17 @@ var programVersion = sync.OnceValue(func() string {
 	return cmp.Or(info.Main.Version, "unknown")
 })
 
-// peer is how to read what processes of another build write. A nil one is for those of
-// this build.
+// peer decodes the messages of processes of another build. A nil peer is for processes of
+// the same build.
 type peer struct {
-	names             map[byte]string // of the kinds that it knows
+	names             map[byte]string // of the kinds that the other build knows
 	requests, answers map[byte]*codec.Reader
 }
 
-// has reports whether the other build knows a kind.
+// has reports whether the other build knows the kind.
 func (p *peer) has(kind byte) bool { return p == nil || p.names[kind] != "" }
 
-// request and answer return how to read a message of a kind.
+// request and answer return the decoder for messages of a kind.
 func (p *peer) request(kind byte) *codec.Reader {
 	if p == nil {
 		return nil
@@ -124,7 +125,7 @@ func (p *peer) answer(kind byte) *codec.Reader {
 	return p.answers[kind]
 }
 
-// maxPeers bounds how many builds are known at once.
+// maxPeers bounds the entries of peers, one for each other build.
 const maxPeers = 16
 
 var (
@@ -132,8 +133,8 @@ var (
 	peers   = map[string]*peer{}
 )
 
-// peerOf returns the peer of a build by its fingerprint, and makes it from the build's
-// schema the first time.
+// peerOf returns the peer for the build with the fingerprint forms. It creates the peer from
+// the build's schema, of, unless it is in peers.
 func peerOf(forms string, of []byte) (*peer, error) {
 	if fingerprint(of) != forms {
 		return nil, errors.New("its schema has another fingerprint than it said")
@@ -183,7 +184,7 @@ func newPeer(of []byte) (*peer, error) {
 			return nil, err
 		}
 	}
-	for _, kind := range []byte{kAnswer, kBye, kClass, kWatch} { // what every connection needs
+	for _, kind := range []byte{kAnswer, kBye, kClass, kWatch} { // every connection needs these
 		if !p.has(kind) {
 			return nil, fmt.Errorf("it does not know %q", names[kind])
 		}
@@ -191,31 +192,31 @@ func newPeer(of []byte) (*peer, error) {
 	return p, nil
 }
 
-// understood reports whether this program understands a process that understands the
-// versions of the protocol from low (0: high) to high.
+// understood reports whether this program has a version of the protocol in common with a
+// process that supports the versions from low to high. A low of 0 means high.
 func understood(high, low int) bool { return high >= oldest && cmp.Or(low, high) <= version }
 
-// otherVersion is that the messages of two builds do not fit together. theirs is the
-// version of the other program, "" if it is not known.
+// otherVersion returns the error for two builds whose messages are incompatible. theirs is
+// the version of the other program, "" if it is not known.
 func otherVersion(theirs string, cause error) *ken.Error {
 	return &ken.Error{Code: ken.CodeHeld, Field: "version", Err: cause,
 		Msg: fmt.Sprintf("the store is held by a process of another version of ken, %s, whose messages this one, %s, can't read", cmp.Or(theirs, "unknown"), programVersion()),
 		Try: "Stop that process, or use the same version."}
 }
 
-// introduction is what a client of another build says of itself.
+// introduction describes the program of a client of another build.
 type introduction struct {
 	Version string          `json:"version"`
 	Schema  json.RawMessage `json:"schema"`
 }
 
-// introduce exchanges schemas with a client of another build, which goes by this
-// fingerprint, and reports whether each can read the other's messages.
+// introduce exchanges schemas with a client of another build, whose schema has the
+// fingerprint forms. It reports whether both can decode each other's messages.
 func (c *session) introduce(forms string, mine welcome, refuse func(*ken.Error) bool) bool {
 	mine.Version, mine.Schema = programVersion(), own().schema
 	var theirs introduction
 	if sendJSON(c.nc, kWelcome, mine) != nil || receiveJSON(c.nc, kSchema, &theirs) != nil {
-		return false // the client has said why
+		return false // the client has closed the connection, and reports the reason itself
 	}
 	c.version = cmp.Or(theirs.Version, "unknown")
 	p, err := peerOf(forms, theirs.Schema)
@@ -227,7 +228,7 @@ func (c *session) introduce(forms string, mine welcome, refuse func(*ken.Error) 
 	return true
 }
 
-// decode reads a request. A ken.Error is to be told to the client.
+// decode decodes a request. The caller sends an error to the client if isRefusal.
 func (c *session) decode(f frame, v any) error {
 	err := c.peer.request(f.kind).Decode(f.body, v)
 	var unknown *codec.UnknownError
@@ -238,7 +239,8 @@ func (c *session) decode(f frame, v any) error {
 	return err
 }
 
-// unknown is the error of a kind that can't be served. A ken.Error is to be told to the client.
+// unknown returns the error for a kind that can't be served here. The caller sends it to the
+// client if isRefusal.
 func (c *session) unknown(kind byte) error {
 	if c.peer == nil || names[kind] != "" {
 		return fmt.Errorf("a frame of kind %d", kind)
@@ -247,14 +249,14 @@ func (c *session) unknown(kind byte) error {
 		Msg: fmt.Sprintf("the process that holds the store, version %s of ken, can't do %q of version %s", programVersion(), c.peer.names[kind], c.version)}
 }
 
-// isRefusal reports whether an error is to be told to the client. Another one ends the
-// connection.
+// isRefusal reports whether err is a ken.Error, which is sent to the client. Other errors end
+// the connection.
 func isRefusal(err error) bool {
 	var e *ken.Error
 	return errors.As(err, &e)
 }
 
-// refuse is the frame of an answer with an error that is to be told to the client.
+// refuse returns the frame of an answer with err. It returns err itself unless isRefusal.
 func (c *session) refuse(commit uint64, err error) ([]byte, error) {
 	if !isRefusal(err) {
 		return nil, err
@@ -262,7 +264,7 @@ func (c *session) refuse(commit uint64, err error) ([]byte, error) {
 	return c.answer(commit, err, nothing), nil
 }
 
-// sendRefusal sends it.
+// sendRefusal sends the answer that refuse returns. An error ends the connection.
 func (c *session) sendRefusal(err error) error {
 	b, err := c.refuse(c.store.Commit(), err)
 	if err != nil {

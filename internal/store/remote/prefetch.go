@@ -15,13 +15,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A sight is what a turn will ask about the records that a search has found: their
-// rows and forms, those of the records around them, and who stands next to whom. It
-// is written by hand, because a turn brings hundreds of rows: they are 40 bytes
-// instead of 150, and what many share is written once.
+// A sight is the data that a turn needs about the records that a search has found: their
+// rows and forms, those of their neighbours, and the order of the records in their streams.
+// It has its own encoding, because a turn needs hundreds of rows. A row takes 40 bytes
+// instead of 150, and the fields that many rows share are written once, as a class.
 //
-//	classes: how many, then each as codec writes it: only they may differ between builds of
-//	   one version of the protocol
+//	classes: how many, then each as codec writes it; only classes may differ between builds
+//	   with the same version of the protocol
 //	rows: how many, then each
 //	   ref; flags 1; unless it is gone:
 //	   id 16, or length and text; class; tier 1; trust 1; version; form: speaker 4, words, traits 1;
@@ -29,31 +29,32 @@ import (
 //	streams: how many, then each
 //	   flags 1; how many refs, then each
 //
-// Numbers without a size are varints. Times are to the millisecond, as the store
-// has them; 0 is no time.
+// Sizes are in bytes. Numbers without a size are varints. Times have the store's resolution,
+// a millisecond; 0 is the zero time.
 
-// How far around what was found a turn looks: the words of three neighbours count,
-// and the likeness of two neighbours of each of those.
+// How many neighbours of a found record a turn uses: the words of three to each side, and
+// the similarity of two further neighbours of each of those.
 const (
-	sightNear  = 3 // records to each side that come with their rows
-	sightReach = 5 // to each side whose place is known
+	sightNear  = 3 // neighbours to each side whose rows are included
+	sightReach = 5 // neighbours to each side whose order is included
 )
 
 const (
-	rowGone       = 1 << iota // there is no such record
-	rowConstraint             // a rule that always surfaces
-	rowExpires                // it has a time to expire
-	rowNamed                  // its id is no UUID as they are usually written
+	rowGone       = 1 << iota // the record does not exist
+	rowConstraint             // Row.Constraint is set
+	rowExpires                // the row has an expiry time
+	rowNamed                  // the id is a string other than a UUID in canonical form
 )
 
 const (
-	streamBegins = 1 << iota // nothing comes before the first ref
-	streamEnds               // nothing comes after the last
-	streamNone               // the record is in none
+	streamBegins = 1 << iota // the first ref is the first of its stream
+	streamEnds               // the last ref is the last of its stream
+	streamNone               // the record is in no stream
 )
 
-// sightOf writes what is known of records, of the records up to near to each side of
-// those, and how those up to reach lie.
+// sightOf returns a sight. It holds the rows of refs and alone, the rows of up to near
+// neighbours to each side of each of refs, and the order of up to reach neighbours to each
+// side. If reach is 0, it holds no neighbours.
 func sightOf(s store.Projections, refs, alone []store.Ref, near, reach int) []byte {
 	w := prefetchWriter{s: s, seen: make(map[store.Ref]bool, len(refs)+len(alone)), classes: map[class]int{}}
 	var streams []byte
@@ -83,7 +84,8 @@ func sightOf(s store.Projections, refs, alone []store.Ref, near, reach int) []by
 	return append(b, streams...)
 }
 
-// appendStream writes how records lie around one.
+// appendStream appends a record and its neighbours, in the order of the stream. before and
+// after have the nearest first.
 func appendStream(b []byte, ref store.Ref, before, after []store.Ref, reach int) []byte {
 	var flags byte
 	if before == nil && after == nil {
@@ -111,12 +113,12 @@ type prefetchWriter struct {
 	s       store.Projections
 	seen    map[store.Ref]bool
 	classes map[class]int
-	head    []byte // of classes
-	body    []byte // of rows
+	head    []byte // the encoded classes
+	body    []byte // the encoded rows
 	rows    int
 }
 
-// row writes a record's row once.
+// row writes a record's row, unless it was written before.
 func (w *prefetchWriter) row(ref store.Ref) {
 	if w.seen[ref] {
 		return
@@ -156,7 +158,8 @@ func (w *prefetchWriter) row(ref store.Ref) {
 	w.body = appendMilli(w.body, row.Support.NewestAt)
 }
 
-// idOf reads an id, and reports whether it is written as UUIDs usually are.
+// idOf parses an id. usual reports whether it is a UUID in canonical form: 36 characters,
+// lower case.
 func idOf(s string) (id uuid.UUID, usual bool) {
 	id, err := uuid.Parse(s)
 	return id, err == nil && len(s) == 36 && !strings.ContainsAny(s, "ABCDEF")
@@ -180,14 +183,14 @@ func appendMilli(b []byte, t time.Time) []byte {
 	return binary.AppendVarint(b, t.UnixMilli())
 }
 
-// seenRow is a row as a client keeps it.
+// seenRow is a row as a client caches it. gone means that the record does not exist.
 type seenRow struct {
 	row  store.Row
 	form analysis.Form
 	gone bool
 }
 
-// neighbourRow is who stands next to a record.
+// neighbourRow holds the records next to a record in its stream. flags are those below.
 type neighbourRow struct {
 	before, after store.Ref
 	flags         uint8
@@ -198,12 +201,13 @@ const (
 	linkAfter              // after is known
 	linkFirst              // nothing comes before
 	linkLast               // nothing comes after
-	linkNone               // it has no neighbours, and can't have any
+	linkNone               // the record is in no stream
 )
 
 var errSight = errors.New("what is said of the records found makes no sense")
 
-// readSight adds what a sight says to rows and links.
+// readSight decodes a sight and adds its rows and neighbours to rows and links. as decodes
+// classes. After an error, rows and links may hold a part.
 func readSight(as *codec.Reader, b []byte, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) error {
 	if len(b) == 0 {
 		return nil
@@ -261,7 +265,7 @@ func readSight(as *codec.Reader, b []byte, rows map[store.Ref]seenRow, links map
 	return nil
 }
 
-// prefetchReader reads until something is bad, and zeros from then on.
+// prefetchReader decodes b. After invalid data it sets bad, and all reads return zero.
 type prefetchReader struct {
 	b   []byte
 	bad bool
@@ -289,7 +293,8 @@ func (r *prefetchReader) uvarint() uint64 {
 	return n
 }
 
-// count is how many things follow, each of at least a byte.
+// count reads the number of elements that follow. Each takes at least one byte, so a number
+// greater than the bytes left is invalid.
 func (r *prefetchReader) count() int {
 	n := r.uvarint()
 	if n > uint64(len(r.b)) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Router takes the connections for the servers of several owners at one address. It is safe
-// for concurrent use.
+// Router accepts connections at one address for the servers of several owners. The zero
+// value is ready to use. It is safe for concurrent use.
 type Router struct {
 	conns sync.WaitGroup
 
@@ -18,7 +18,8 @@ type Router struct {
 	closed  bool
 }
 
-// Add lets an owner's server be reached, in the place of another one of that owner.
+// Add makes the router pass new connections for the owner of s to s. It replaces an earlier
+// server of the same owner.
 func (r *Router) Add(s *Server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,7 +29,8 @@ func (r *Router) Add(s *Server) {
 	r.servers[s.o.Owner] = s
 }
 
-// Remove ends that. Its connections go on.
+// Remove undoes Add. Connections of s stay open. If another server has replaced s, Remove
+// does nothing.
 func (r *Router) Remove(s *Server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +39,7 @@ func (r *Router) Remove(s *Server) {
 	}
 }
 
-// Serve takes connections until Close.
+// Serve accepts connections on l until Close, which closes l.
 func (r *Router) Serve(l net.Listener) {
 	r.mu.Lock()
 	r.l = l
@@ -57,12 +59,13 @@ func (r *Router) Serve(l net.Listener) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		pause = min(max(5*time.Millisecond, 2*pause), time.Second) // such as too many open files
+		pause = min(max(5*time.Millisecond, 2*pause), time.Second) // a temporary error, such as too many open files: retry
 		<-time.After(pause)
 	}
 }
 
-// take begins with a connection, unless Close has begun, which waits for those before it.
+// take starts to handle a connection, or closes it if Close was called. The lock ensures
+// that Close waits for every connection that was started.
 func (r *Router) take(nc net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,8 +76,9 @@ func (r *Router) take(nc net.Conn) {
 	r.conns.Go(func() { r.begin(nc) })
 }
 
-// begin hears whom a client wants. Where nobody here serves that owner, the client finds
-// out who does.
+// begin reads the client's hello and passes the connection to the owner's server. If there
+// is none, it closes the connection; the client then looks for the process that serves the
+// owner.
 func (r *Router) begin(nc net.Conn) {
 	_ = nc.SetDeadline(time.Now().Add(helloWait))
 	var h hello
@@ -89,7 +93,8 @@ func (r *Router) begin(nc net.Conn) {
 	s.begin(nc, &h)
 }
 
-// Close ends Serve, and waits for those who have not said yet whom they want.
+// Close makes Serve return. It waits for the connections whose hello is still being read,
+// at most helloWait. It does not shut down the servers.
 func (r *Router) Close() error {
 	r.mu.Lock()
 	r.closed = true

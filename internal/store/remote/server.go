@@ -17,48 +17,50 @@ import (
 
 // ServerOptions configures a server. Only Owner is needed.
 type ServerOptions struct {
-	Owner string // whose store it is: a client that wants another is refused
-	Token string // what a client has to show; "" asks for none
+	Owner string // owner of the store; clients that want another owner's are refused
+	Token string // the token that a client must send
 
-	// Use is called when a client asks for something, and what it returns when that
-	// was answered: for who closes stores that nobody uses. May be nil.
+	// Use is called when a request begins, and its result when the request ends.
+	// Callers that close unused stores need it. Heartbeats and waits for the log do not
+	// count as use. May be nil.
 	Use func() (done func())
-	// Valid reports whether this process still has the right to the store. Without it nothing
-	// is answered any more. May be nil.
+	// Valid reports whether this process still has the right to the store. When it
+	// returns false, the server sends no more answers. May be nil.
 	Valid func() bool
-	// Takes reports whether anything more is taken on. May be nil.
+	// Takes reports whether the server accepts new requests and clients. May be nil.
 	Takes func() bool
-	// Move has the store say that it is elsewhere, and ends the right to it. Nil refuses that.
+	// Move records in the store that it has moved, and gives up the right to it. If Move
+	// is nil, the server refuses such requests.
 	Move func(ctx context.Context, m engine.Move) error
-	// OnEvent answers events, which are the program's business and not the store's. Nil
-	// refuses them.
+	// OnEvent answers events, which the program handles and not the store. If OnEvent is
+	// nil, the server refuses them.
 	OnEvent func(ctx context.Context, body []byte) ([]byte, error)
-	// Silence is how long a transaction of a client stays open without a word.
-	// Default 5 s.
+	// Silence is how long a client's transaction may go without a request before the
+	// server rolls it back. The default, also for values <= 0, is 5 s.
 	Silence time.Duration
 	Log     *slog.Logger // default slog.Default()
 }
 
-// Times that a server gives its clients.
+// Timeouts and intervals of a server.
 const (
-	helloWait = 5 * time.Second        // to say who they are
-	writeWait = 10 * time.Second       // to take an answer
-	lifeEvery = 250 * time.Millisecond // between signs of life while the store is being opened
+	helloWait = 5 * time.Second        // for a client to send its hello
+	writeWait = 10 * time.Second       // for a client to accept an answer
+	lifeEvery = 250 * time.Millisecond // between progress messages while the store is being opened
 )
 
-// Server serves one store to other processes. It may be started before the store is
-// open: clients wait. Safe for concurrent use.
+// Server serves one store to other processes. It may be started before the store is open;
+// clients then wait. It is safe for concurrent use.
 type Server struct {
 	o ServerOptions
 
 	opened  chan struct{} // closed by Ready or Fail
-	closing chan struct{} // closed when no more is to be taken on
+	closing chan struct{} // closed by Shutdown
 	ends    sync.Once
 	conns   sync.WaitGroup
 
 	mu        sync.Mutex // guards the rest
 	s         engine.Served
-	err       error // why there is no store
+	err       error // from Fail; nil if the store was opened
 	stage     welcome
 	listeners map[net.Listener]bool
 	open      map[*session]bool
@@ -66,8 +68,8 @@ type Server struct {
 	last      closeNotice
 }
 
-// NewServer returns a server of a store that is still to be opened: call Ready or
-// Fail.
+// NewServer returns a server for a store that is not open yet. The caller must then call
+// either Ready or Fail, once.
 func NewServer(o ServerOptions) *Server {
 	if o.Silence <= 0 {
 		o.Silence = 5 * time.Second
@@ -93,7 +95,8 @@ func NewServer(o ServerOptions) *Server {
 		listeners: map[net.Listener]bool{}, open: map[*session]bool{}}
 }
 
-// Ready begins to serve s to those who wait and to those who come.
+// Ready makes the server serve st, also to the clients that are already waiting. The caller
+// still owns st.
 func (s *Server) Ready(st engine.Served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +104,8 @@ func (s *Server) Ready(st engine.Served) {
 	close(s.opened)
 }
 
-// Fail tells those who wait why there is no store.
+// Fail makes the server refuse all clients with err, the reason why the store could not be
+// opened.
 func (s *Server) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,15 +113,16 @@ func (s *Server) Fail(err error) {
 	close(s.opened)
 }
 
-// Progress tells those who wait how far the opening is. It is a bolt.Progress.
+// Progress sets the progress that waiting clients are sent while the store is being opened.
+// It can be used as bolt.Options.Progress.
 func (s *Server) Progress(stage string, done, total int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stage = welcome{Stage: stage, Done: done, Total: total}
 }
 
-// Serve takes clients from l until Shutdown, which closes l. A listener that breaks
-// ends it with the error. Several may be served.
+// Serve accepts clients on l until Shutdown, and then returns nil. It closes l. If l is
+// closed otherwise, Serve returns an error. Several listeners may be served at once.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.shut {
@@ -139,7 +144,7 @@ func (s *Server) Serve(l net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("serve the store: %w", err)
 		}
-		// Such as too many open files: it may pass.
+		// A temporary error, such as too many open files: retry.
 		pause = min(max(5*time.Millisecond, 2*pause), time.Second)
 		select {
 		case <-time.After(pause):
@@ -149,7 +154,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// Drop closes a listener, for another to take its place.
+// Drop closes a listener that another one replaces. Its connections stay open.
 func (s *Server) Drop(l net.Listener) {
 	s.mu.Lock()
 	delete(s.listeners, l)
@@ -163,7 +168,8 @@ func (s *Server) isShut() bool {
 	return s.shut
 }
 
-// begin serves a connection, whose first frame may have been read.
+// begin starts to serve a connection. first is its hello if that was already read, else
+// nil.
 func (s *Server) begin(nc net.Conn, first *hello) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &session{s: s, nc: nc, first: first, ctx: ctx, cancel: cancel}
@@ -185,9 +191,9 @@ func (s *Server) begin(nc net.Conn, first *hello) {
 	})
 }
 
-// Shutdown takes nothing more on, finishes what was asked, and closes every
-// connection; at ctx's end what is left is cut off. evicted tells the clients that
-// this process lives on and has no more use for the store.
+// Shutdown closes the listeners, finishes the requests in progress, and closes every
+// connection. When ctx ends, it cancels the remaining requests. evicted is sent to the
+// clients; true means that this process closes the store but keeps running.
 func (s *Server) Shutdown(ctx context.Context, evicted bool) {
 	s.mu.Lock()
 	s.shut, s.last = true, closeNotice{Evicted: evicted}
@@ -208,19 +214,19 @@ func (s *Server) Shutdown(ctx context.Context, evicted bool) {
 	cut()
 }
 
-// session is one connection, on its goroutine.
+// session serves one connection, on its own goroutine.
 type session struct {
 	s      *Server
 	nc     net.Conn
-	first  *hello          // that was read already; nil for none
-	ctx    context.Context // ends with the connection
+	first  *hello          // the hello, if it was already read; else nil
+	ctx    context.Context // canceled when the connection ends
 	cancel context.CancelFunc
 	frames chan frame
 	store  engine.Served
-	out    []byte // for answers, used again
+	out    []byte // buffer for answers, reused
 
-	peer    *peer  // how to read what the client writes
-	version string // of the client's program, if it is of another build
+	peer    *peer  // decodes the client's messages; nil for the same build
+	version string // of the client's program, if it is another build
 }
 
 func (c *session) serve() {
@@ -233,7 +239,7 @@ func (c *session) serve() {
 	var reading sync.WaitGroup
 	reading.Go(c.read)
 	defer func() {
-		c.cancel() // it may have a frame that nobody takes any more
+		c.cancel() // read may be waiting to hand over a frame
 		_ = c.nc.Close()
 		reading.Wait()
 	}()
@@ -252,8 +258,8 @@ func (c *session) serve() {
 	}
 }
 
-// read hands frames on, and ends the connection's context when there are no more:
-// what a client that is gone has asked for is in vain.
+// read sends the connection's frames to c.frames. When the connection ends, it cancels the
+// connection's context, which also cancels the request in progress.
 func (c *session) read() {
 	defer c.cancel()
 	for {
@@ -269,8 +275,8 @@ func (c *session) read() {
 	}
 }
 
-// handshake hears who the client is and waits with it until the store is open. It
-// reports whether the client is served.
+// handshake reads and checks the client's hello, and then waits until the store is open,
+// sending progress messages. It reports whether the client is served.
 func (c *session) handshake() bool {
 	h := c.first
 	_ = c.nc.SetDeadline(time.Now().Add(helloWait))
@@ -288,10 +294,10 @@ func (c *session) handshake() bool {
 	}
 	switch {
 	case !c.s.o.Valid() || !c.s.o.Takes():
-		return false // who holds the store is found out again
+		return false // the client then looks again for the process that holds the store
 	case !understood(h.Ken, h.Oldest):
 		mine.Version = programVersion()
-		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
+		_ = sendJSON(c.nc, kWelcome, mine) // the client compares the versions
 		return false
 	case subtle.ConstantTimeCompare([]byte(h.Token), []byte(c.s.o.Token)) != 1:
 		return refuse(&ken.Error{Code: ken.CodeRefused, Field: "token", Msg: "the token is not this store's", Try: "Try again: the process that holds the store has changed."})
@@ -350,7 +356,7 @@ func (c *session) handle(f frame) (err error) {
 			c.s.o.Log.Error("serve the store", "panic", p, "stack", string(debug.Stack()))
 			oops := &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the process that holds the store panicked: %v", p), Try: "Report this with what stands in its log."}
 			if err = c.send(c.answer(0, oops, nothing)); f.kind == kView || f.kind == kUpdate {
-				err = errors.Join(err, oops) // who knows what the client takes the connection for
+				err = errors.Join(err, oops) // the client may still expect a transaction, so the connection is closed
 			}
 		}
 	}()
@@ -358,10 +364,10 @@ func (c *session) handle(f frame) (err error) {
 		return errInvalid
 	}
 	switch f.kind {
-	case kWatch: // who watches asks nothing but whether somebody is here
+	case kWatch: // a heartbeat
 		_ = c.nc.SetWriteDeadline(time.Now().Add(writeWait))
 		return sendFrame(c.nc, kBeat, startFrame(nil))
-	case kWait: // it may take for ever, and keeps nothing busy
+	case kWait: // it has no time limit and does not count as use
 		return c.wait(f)
 	}
 	defer c.s.o.Use()()
@@ -372,7 +378,7 @@ func (c *session) handle(f frame) (err error) {
 	if !ok {
 		return c.sendRefusal(c.unknown(f.kind))
 	}
-	commit := c.store.Commit() // what follows is at least as new
+	commit := c.store.Commit() // the answer's data is at least as new
 	b, err := h.serve(c.ctx, c, f, commit)
 	if err != nil {
 		return err
@@ -380,26 +386,27 @@ func (c *session) handle(f frame) (err error) {
 	return c.send(b)
 }
 
-// errInvalid ends the connections of a process that has no right to the store any more.
+// errInvalid ends the connections of a process that no longer has the right to the store.
 var errInvalid = errors.New("another process holds the store")
 
-// send sends an answer, which was appended to begin's result.
+// send sends an answer, which was appended to startFrame's result.
 func (c *session) send(b []byte) error {
-	if !c.s.o.Valid() { // what it says may be old, or be a write that another holder does not have
+	if !c.s.o.Valid() { // the data may be stale, and a write may be missing at the new holder
 		return errInvalid
 	}
-	if cap(b) <= 1<<20 { // else it was a large one, of which there are few
+	if cap(b) <= 1<<20 { // don't keep the memory of a rare, large answer
 		c.out = b
 	}
 	_ = c.nc.SetWriteDeadline(time.Now().Add(writeWait))
 	return sendFrame(c.nc, kAnswer, b)
 }
 
-// sendShutdown is the last that a client hears on a connection that it asks nothing on.
+// sendShutdown sends the closeNotice, the last frame on a connection that has no request in
+// progress.
 func (c *session) sendShutdown() {
 	c.s.mu.Lock()
 	last := c.s.last
 	c.s.mu.Unlock()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
-	_ = sendFrame(c.nc, kBye, appendTo(startFrame(nil), &last)) // else it is gone before this process is
+	_ = sendFrame(c.nc, kBye, appendTo(startFrame(nil), &last)) // an error means that the client is already gone
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// shelf is the holder's. The functions run here, and a transaction is open there
-// meanwhile: it is rolled back when this process is gone, or lets five seconds pass
-// without a word.
+// shelf gives access to the holder's shelf. The caller's functions run in this process
+// while a transaction is open at the holder. The holder rolls it back if the connection
+// breaks, or after ServerOptions.Silence without a request.
 //
-// A reader has no way to say that the connection broke. Its function is then ended
-// where it stands, by a panic that View and Update catch, so that it does not take
-// nothing for an answer.
+// The methods of a reader can't return an error. If the connection breaks, they panic, so
+// that the caller's function does not continue with missing data. View and Update recover
+// the panic and return the error.
 type shelf struct{ c *Client }
 
 // Shelf implements store.Engine.
@@ -35,8 +35,8 @@ func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) (err 
 	return t.run(func() error { return fn(t) })
 }
 
-// Update implements store.Shelf. What fn writes is kept here and sent with the
-// commit. A call that fails with a LostError which was not sent left no trace.
+// Update implements store.Shelf. The changes of fn are buffered in this process and sent at
+// the commit. After a LostError whose Sent is false, nothing was changed.
 func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	t, known, err := h.begin(ctx, kUpdate)
 	if err != nil || known {
@@ -54,7 +54,8 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return t.commit(mine)
 }
 
-// begin opens a transaction. known: it was done before, under the name of ctx.
+// begin opens a transaction. known reports that an update with the commit id of ctx was
+// done before; t is then nil.
 func (h shelf) begin(ctx context.Context, kind byte) (t *transaction, known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -72,7 +73,7 @@ func (h shelf) begin(ctx context.Context, kind byte) (t *transaction, known bool
 	return t, false, nil
 }
 
-// unsent says of an error that nothing was done.
+// unsent returns err with Sent false if it is a LostError, because nothing was changed.
 func unsent(err error) error {
 	var l *LostError
 	if errors.As(err, &l) {
@@ -81,22 +82,22 @@ func unsent(err error) error {
 	return err
 }
 
-// transaction is open on the server.
+// transaction is the client's side of a transaction that is open on the server.
 type transaction struct {
 	ctx  context.Context
 	c    *Client
-	cn   *conn // nil once it is over
+	cn   *conn // nil after end
 	over bool  // the server has closed it
 	bad  bool  // the connection can't be used again
 }
 
-// broken is what a reader panics with.
+// broken is the value with which a reader panics when a request fails.
 type broken struct {
 	t   *transaction
 	err error
 }
 
-// run runs a function, and ends it when the connection breaks.
+// run calls fn. If a reader of t panics in fn, run returns the reader's error.
 func (t *transaction) run(fn func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -113,7 +114,7 @@ func (t *transaction) run(fn func() error) (err error) {
 	return fn()
 }
 
-// end rolls back what was not committed and gives the connection back.
+// end rolls back the transaction, unless it is over, and gives the connection back.
 func (t *transaction) end() {
 	cn := t.cn
 	t.cn = nil
@@ -123,14 +124,14 @@ func (t *transaction) end() {
 	t.c.returnConn(cn, !t.bad)
 }
 
-// ask is one exchange within the transaction.
+// ask sends a request within the transaction and decodes the answer.
 func (t *transaction) ask(kind byte, q *shelfRequest) (a shelfAnswer, err error) {
 	t.cn.out = codec.Append(startFrame(t.cn.out), q)
 	f, err := t.c.exchange(t.ctx, t.cn, kind, t.cn.out)
 	return t.answered(kind, f, err)
 }
 
-// answered reads an exchange's answer.
+// answered decodes the answer of kind in f. err is the error of the exchange.
 func (t *transaction) answered(kind byte, f frame, err error) (a shelfAnswer, _ error) {
 	if err != nil {
 		if t.bad = true; !errors.Is(err, errSpent) {
@@ -153,7 +154,7 @@ func (t *transaction) answered(kind byte, f frame, err error) (a shelfAnswer, _ 
 	return a, nil
 }
 
-// must is ask for a reader.
+// must is ask for the methods of a reader: it panics instead of returning an error.
 func (t *transaction) must(kind byte, q *shelfRequest) shelfAnswer {
 	if t.cn == nil {
 		panic("a shelf was used after the function it was given to had returned")
@@ -174,7 +175,8 @@ func (t *transaction) Get(key string) []byte {
 	return a.Values[0]
 }
 
-// firstKeys is how many keys of a scan come at first: many are stopped soon.
+// firstKeys is how many keys the first page of a scan has. It is small because many scans
+// stop early.
 const firstKeys = 32
 
 // Scan implements store.ShelfReader.
@@ -197,7 +199,7 @@ func (t *transaction) Scan(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// commit sends the changes, in parts, and waits until they are durable.
+// commit sends the changes in parts of about pageBytes, and waits until they are durable.
 func (t *transaction) commit(mine *overlay.Overlay) error {
 	var part changes
 	size := 0
@@ -230,7 +232,8 @@ func (t *transaction) commit(mine *overlay.Overlay) error {
 	return err
 }
 
-// lose is what staging says: nothing is done before the commit.
+// lose returns the error for a failed attempt to send changes. Nothing was changed, because
+// the commit was not sent.
 func (t *transaction) lose(err error) error {
 	t.bad = true
 	if t.ctx.Err() != nil {
@@ -249,7 +252,7 @@ const (
 	scanBytes = 256 << 10
 )
 
-// Ends of a client's transaction.
+// Reasons why a client's transaction ended without a commit.
 var (
 	errEnded  = errors.New("the client is done")
 	errGone   = errors.New("the client is gone")
@@ -257,7 +260,8 @@ var (
 		Try: "Do less within one transaction."}
 )
 
-// shelf runs a transaction for a client: its function runs there, and asks.
+// shelf runs a transaction for a client. The caller's function runs in the client, which
+// sends its reads as requests.
 func (c *session) shelf(f frame) error {
 	var q shelfRequest
 	if err := c.decode(f, &q); err != nil {
@@ -289,7 +293,7 @@ func (c *session) shelf(f frame) error {
 		}
 		return nil
 	})
-	if !ran && err == nil { // it was done before
+	if !ran && err == nil { // an update with this commit id was done before
 		return c.tell(nil, &shelfAnswer{Known: true})
 	}
 	if ran && err == nil {
@@ -298,8 +302,8 @@ func (c *session) shelf(f frame) error {
 	return c.transacted(err)
 }
 
-// transacted ends a transaction that was not committed. An error ends the
-// connection, too.
+// transacted sends the client the error of a transaction that was not committed. If it
+// returns an error, the connection ends, too.
 func (c *session) transacted(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errEnded):
@@ -307,7 +311,7 @@ func (c *session) transacted(err error) error {
 	case errors.Is(err, errGone):
 		return err
 	case errors.Is(err, errSilent):
-		// The client hears of it when it speaks again.
+		// The client reads this answer after its next request.
 		return errors.Join(err, c.tell(err, &shelfAnswer{}))
 	}
 	return c.tell(err, &shelfAnswer{})
@@ -317,15 +321,15 @@ func (c *session) tell(err error, a *shelfAnswer) error {
 	return c.send(c.answer(c.store.Commit(), err, func(b []byte) []byte { return appendTo(b, a) }))
 }
 
-// transact answers what the client asks within a transaction, until it says what is
-// to be done, or that it is done.
+// transact answers the client's requests within a transaction. When the client commits, it
+// returns the changes to apply. If the client ends the transaction, it returns errEnded.
 func (c *session) transact(r store.ShelfReader) (todo changes, err error) {
 	if err := c.tell(nil, &shelfAnswer{}); err != nil {
 		return todo, errGone
 	}
 	var s scan
 	defer s.end()
-	var refused error // what can't be done of what was staged: the client hears of it with the commit
+	var refused error // why a staged change can't be applied; sent as the answer to the commit
 	silence := time.NewTimer(c.s.o.Silence)
 	defer silence.Stop()
 	for {
@@ -378,8 +382,8 @@ func (c *session) transact(r store.ShelfReader) (todo changes, err error) {
 	}
 }
 
-// scan is the last one that a client asked for, where it stopped: most are gone on
-// with.
+// scan is the client's last scan, kept open because the next page usually continues it. The
+// zero value is no scan.
 type scan struct {
 	prefix, last string
 	next         func() (string, []byte, bool)
@@ -393,7 +397,8 @@ func (s *scan) end() {
 	s.next, s.stop = nil, nil
 }
 
-// page reads what follows the last key that the client has seen.
+// page returns the next page of the scan that q requests. It starts a new scan if q does not
+// continue the last one.
 func (s *scan) page(r store.ShelfReader, q *shelfRequest) *shelfAnswer {
 	if s.next == nil || !q.Began || s.prefix != q.Key || s.last != q.After {
 		s.end()
@@ -416,7 +421,7 @@ func (s *scan) page(r store.ShelfReader, q *shelfRequest) *shelfAnswer {
 	return a
 }
 
-// after yields what stands under a prefix, behind a key.
+// after yields the entries whose keys have the prefix q.Key, from behind q.After if q.Began.
 func after(r store.ShelfReader, q *shelfRequest) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for key, v := range r.Scan(q.Key) {

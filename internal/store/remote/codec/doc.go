@@ -1,15 +1,14 @@
-// Package codec writes Go values as bytes and reads them back, for two processes
-// whose types are the same, or nearly. It keeps what encoding/gob and JSON lose: a slice that
-// is nil is nil again and an empty one empty, a text that is not UTF-8 stays as it
-// was, and a number is the same number.
+// Package codec encodes Go values as bytes and decodes them, for two processes whose types
+// are the same or similar. It preserves what encoding/gob or JSON lose: whether a slice is
+// nil or empty, strings that are not UTF-8, and the exact value of a number.
 //
-// There are no field names and no versions in the bytes: a value is its fields in
-// the order of their declaration. Who has the very types of who wrote reads with
-// [Decode]. Who has others needs the writer's [Schema], and reads with a [Reader]:
-// fields are matched by name, and one that is not known is skipped, or is an error
-// unless it is zero, so that nothing is lost without a word.
+// The bytes hold no field names and no versions. A struct is encoded as its fields in the
+// order of their declaration. A program with the same types as the writer decodes with
+// [Decode]. A program with other types needs the writer's [Schema] and decodes with a
+// [Reader], which matches fields by name. It skips an unknown field, or, if it is strict,
+// returns an error unless the field is zero.
 //
 // Supported are booleans, numbers, strings, slices, arrays, maps, pointers, structs
-// whose fields are all exported, and time.Time. Bytes from outside are read with
-// bounds: nothing is made that the bytes at hand could not fill.
+// whose fields are all exported, and time.Time. Decoding untrusted bytes is safe: it
+// allocates no more elements than the remaining bytes can hold.
 package codec

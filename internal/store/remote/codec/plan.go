@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// plan is how values of one type are written and read, worked out once.
+// plan holds the functions that encode and decode values of one type. It is created once
+// per type.
 type plan struct {
 	write func(b []byte, v reflect.Value) []byte
 	read  func(r *reader, v reflect.Value)
-	least int // bytes that a value takes at least; 0 only while the plan is made
+	least int // minimum encoded size of a value in bytes; 0 only while the plan is being created
 }
 
 var (
@@ -21,8 +22,8 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// planOf returns the type's plan. It panics for a type that is not supported, which
-// is a mistake of whoever declared it.
+// planOf returns the type's plan. It panics if the type is not supported, which is a
+// programming error.
 func planOf(t reflect.Type) *plan {
 	plansMu.RLock()
 	p := plans[t]
@@ -35,8 +36,9 @@ func planOf(t reflect.Type) *plan {
 	return makePlan(t)
 }
 
-// makePlan is called with plansMu held. A type that contains itself finds its own
-// plan unfinished, which is fine: it is only run later.
+// makePlan returns the type's plan, and creates it if necessary. The caller must hold
+// plansMu. For a type that contains itself, the inner call returns the unfinished plan. That
+// is safe, because plans are used only when they are finished.
 func makePlan(t reflect.Type) *plan {
 	if p := plans[t]; p != nil {
 		return p

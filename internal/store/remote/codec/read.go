@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Decode reads into what v points to, which must be all that b holds. What it
-// makes shares no memory with b. After an error the value is of no use.
+// Decode decodes b into the value that v points to. Bytes left over are an error. The value
+// shares no memory with b. After an error the value may be incomplete.
 func Decode(b []byte, v any) error {
 	return all(DecodeSome(b, v))
 }
 
-// all makes an error of what is left.
+// all returns an error if err is nil and rest is not empty. Otherwise it returns err.
 func all(rest []byte, err error) error {
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("codec: %d bytes too many", len(rest))
@@ -23,7 +23,7 @@ func all(rest []byte, err error) error {
 	return err
 }
 
-// DecodeSome is Decode for bytes that go on behind the value; it returns the rest.
+// DecodeSome is like Decode, but b may continue after the value. It returns the bytes left.
 func DecodeSome(b []byte, v any) ([]byte, error) {
 	e := reflect.ValueOf(v).Elem()
 	r := reader{b: b}
@@ -37,15 +37,16 @@ var (
 	errDeep  = errors.New("codec: values lie too deep in one another")
 )
 
-// maxDepth bounds how deep structs may lie in one another.
+// maxDepth bounds how deep structs may be nested.
 const maxDepth = 64
 
-// reader is what is left to read. After the first error every read gives zero.
+// reader reads from b, which holds the bytes left. After the first error every read returns
+// zero.
 type reader struct {
 	b      []byte
 	err    error
 	depth  int32
-	strict bool // of a Reader: see UnknownError
+	strict bool // see UnknownError; set by a Reader
 }
 
 func (r *reader) fail(err error) {
@@ -73,11 +74,12 @@ func (r *reader) byte() byte {
 	return c
 }
 
-// take returns the next n bytes, which are the input's own; always n of them.
+// take returns the next n bytes, which share memory with the input. If fewer than n are
+// left, it fails and returns min(n, 64) zero bytes.
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
 		r.fail(errShort)
-		return make([]byte, min(n, 64)) // only a fixed small size goes on with them
+		return make([]byte, min(n, 64)) // callers that need all n bytes after an error ask for few
 	}
 	s := r.b[:n:n]
 	r.b = r.b[n:]
@@ -104,8 +106,9 @@ func (r *reader) varint() int64 {
 	return n
 }
 
-// length reads how many elements follow, each of at least so many bytes, and false
-// for nil.
+// length reads the number of elements of a slice or map, and returns false for nil. least is
+// the minimum size of an element in bytes; a number that the bytes left can't hold is an
+// error.
 func (r *reader) length(least int) (int, bool) {
 	n := r.uvarint()
 	if n == 0 {

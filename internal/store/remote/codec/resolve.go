@@ -5,29 +5,30 @@ import (
 	"reflect"
 )
 
-// Reader reads values that another program has written, as its schema says. Fields are
-// matched by name. One that only this program has stays as it is in the value read into,
-// and one that only the other has is skipped. A nil Reader reads values of a program
-// with the very same types.
+// Reader decodes values that another program has encoded, using that program's schema. It
+// matches fields by name. A field that only this program has keeps its value in the
+// destination. A field that only the other program has is skipped, see UnknownError. A nil
+// Reader decodes values of a program with the same types.
 type Reader struct {
 	plan   *plan
 	t      reflect.Type
 	strict bool
 }
 
-// UnknownError says that a value has a field with a value, not the zero value, that this
-// program does not know.
+// UnknownError reports that a value has a non-zero field that this program does not know. Only
+// strict Readers return it.
 type UnknownError struct {
-	Field string // with its type, such as ken.Claim.Text
+	Field string // name of the field with its type, such as ken.Claim.Text
 }
 
-// Error names the field.
+// Error implements error.
 func (e *UnknownError) Error() string { return "codec: the field " + e.Field + " is not known" }
 
-// Reader returns how to read values of a type of the schema, which Check has passed, into
-// values of type t. what names them in errors. strict: a field that is not known and not
-// zero is an UnknownError. Errors: the first field that has another kind of type; the schema
-// is then of no more use. Not safe for concurrent use.
+// Reader returns a Reader that decodes values of type id of the schema into values of type t.
+// Check must have returned nil for the schema. what names the values in errors. If strict is
+// set, the Reader returns an UnknownError for a non-zero unknown field. Reader returns an error
+// for the first field with another kind of type; the schema must not be used after that.
+// Reader is not safe for concurrent use.
 func (s *Schema) Reader(id int, t reflect.Type, what string, strict bool) (*Reader, error) {
 	if id < 0 || id >= len(s.Types) {
 		return nil, fmt.Errorf("codec: a schema has no type %d", id)
@@ -37,7 +38,7 @@ func (s *Schema) Reader(id int, t reflect.Type, what string, strict bool) (*Read
 	return &Reader{p, t, strict}, r.err
 }
 
-// Decode is the function Decode for what the other program wrote.
+// Decode is like the function Decode, for values that the other program encoded.
 func (d *Reader) Decode(b []byte, v any) error {
 	if d == nil {
 		return Decode(b, v)
@@ -45,7 +46,7 @@ func (d *Reader) Decode(b []byte, v any) error {
 	return all(d.DecodeSome(b, v))
 }
 
-// DecodeSome is the function DecodeSome for what the other program wrote.
+// DecodeSome is like the function DecodeSome, for values that the other program encoded.
 func (d *Reader) DecodeSome(b []byte, v any) ([]byte, error) {
 	if d == nil {
 		return DecodeSome(b, v)
@@ -59,7 +60,7 @@ func (d *Reader) DecodeSome(b []byte, v any) ([]byte, error) {
 	return r.b, r.err
 }
 
-// pair is a type of theirs, and the type of ours that it is read into.
+// pair is a type of the schema, by position, and the Go type into which it is decoded.
 type pair struct {
 	id int
 	t  reflect.Type
@@ -67,15 +68,15 @@ type pair struct {
 
 type resolver struct {
 	s   *Schema
-	err error // the first
+	err error // the first error
 }
 
-// maxGrowth bounds how much more memory a value may take than its bytes, so that a
-// message can't take much more than it has bytes.
+// maxGrowth bounds the ratio of a decoded element's size in memory to its minimum encoded
+// size, so that a small message can't allocate much memory.
 const maxGrowth = 256
 
-// resolve returns how a type of the schema is read into a type of ours. at names the field
-// that has it.
+// resolve returns the plan that decodes type id of the schema into type t. at names the field
+// in errors.
 func (m *resolver) resolve(id int, t reflect.Type, at string) *plan {
 	if p := m.s.plans[pair{id, t}]; p != nil {
 		return p
@@ -103,7 +104,8 @@ func (m *resolver) resolve(id int, t reflect.Type, at string) *plan {
 	return p
 }
 
-// element is resolve for what memory is made for while it is read.
+// element is resolve for elements of lists, maps and pointers, which are allocated during
+// decoding. It checks maxGrowth.
 func (m *resolver) element(id int, t reflect.Type, at string) *plan {
 	if int(t.Size()) > maxGrowth*m.s.least[id] {
 		m.fail("%s has too few fields there", at)
@@ -117,10 +119,11 @@ func (m *resolver) fail(format string, args ...any) {
 	}
 }
 
-// structure makes the plan of a struct with these fields.
+// structure sets the plan of a struct that has the fields theirs in the schema and is decoded
+// into type t.
 func (m *resolver) structure(p *plan, theirs []Field, t reflect.Type) {
 	type field struct {
-		index int // of ours; less than 0 for none
+		index int // index of the field in t; -1 for none
 		plan  *plan
 	}
 	fields := make([]field, len(theirs))
@@ -153,8 +156,8 @@ func (m *resolver) structure(p *plan, theirs []Field, t reflect.Type) {
 	}
 }
 
-// zero reports whether bytes are those of a zero value: the zero value of each type is
-// written as zeros, and no other value is.
+// zero reports whether b encodes a zero value. The zero value of every type is encoded as zero
+// bytes, and no other value is.
 func zero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
@@ -164,14 +167,14 @@ func zero(b []byte) bool {
 	return true
 }
 
-// skip reads past a value of a type that is not known here.
+// skip reads past a value of type id of the schema.
 func (r *reader) skip(s *Schema, id int) {
-	n := 0 // elements that follow
+	n := 0 // elements still to skip
 	switch t := &s.Types[id]; t.Kind {
 	case kindBool:
 		r.byte()
 	case kindInt, kindUint:
-		r.uvarint() // either is written in as many bytes
+		r.uvarint() // signed and unsigned varints have the same framing
 	case kindFloat32:
 		r.take(4)
 	case kindFloat64:

@@ -5,13 +5,13 @@ import (
 	"reflect"
 )
 
-// Schema describes types: what one program writes, for another one that has other
-// fields. It is written as JSON. The zero value describes nothing.
+// Schema describes the types that a program encodes, for programs whose types have other
+// fields. It is exchanged as JSON. The zero value has no types.
 type Schema struct {
 	Types []Type `json:"types"`
 
 	ids   map[reflect.Type]int
-	least []int // bytes that a value of each type takes at least; set by Check
+	least []int // minimum encoded size of a value of each type in bytes; set by Check
 	plans map[pair]*plan
 }
 
@@ -30,7 +30,7 @@ type Field struct {
 	Type int    `json:"type"`
 }
 
-// Kinds of types. A value of each is written in its own way.
+// Kinds of types. Each has its own encoding.
 const (
 	kindBool    = "bool"
 	kindInt     = "int" // of any width
@@ -48,14 +48,14 @@ const (
 	kindStruct  = "struct"
 )
 
-// scalars are the kinds of types that are made of no others.
+// scalars maps the Go kinds of types without elements or fields to their kinds in a schema.
 var scalars = map[reflect.Kind]string{
 	reflect.Bool: kindBool, reflect.String: kindString, reflect.Float32: kindFloat32, reflect.Float64: kindFloat64,
 	reflect.Int: kindInt, reflect.Int8: kindInt, reflect.Int16: kindInt, reflect.Int32: kindInt, reflect.Int64: kindInt,
 	reflect.Uint: kindUint, reflect.Uint8: kindUint, reflect.Uint16: kindUint, reflect.Uint32: kindUint, reflect.Uint64: kindUint,
 }
 
-// kindOf returns the kind of a type. It panics for a type that is not supported.
+// kindOf returns the kind of a type in a schema. It panics if the type is not supported.
 func kindOf(t reflect.Type) string {
 	bytes := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 	switch {
@@ -85,7 +85,8 @@ func kindOf(t reflect.Type) string {
 	return kind
 }
 
-// Add describes a type and returns its position.
+// Add adds a type, and the types it consists of, to the schema and returns its position. It
+// panics if the type is not supported.
 func (s *Schema) Add(t reflect.Type) int {
 	if id, ok := s.ids[t]; ok {
 		return id
@@ -94,7 +95,7 @@ func (s *Schema) Add(t reflect.Type) int {
 		s.ids = map[reflect.Type]int{}
 	}
 	d := Type{Kind: kindOf(t)}
-	if d.Kind == kindStruct { // before its fields, which may contain it
+	if d.Kind == kindStruct { // add it before its fields, whose types may contain it
 		id := len(s.Types)
 		s.ids[t], s.Types = id, append(s.Types, d)
 		fields := make([]Field, t.NumField())
@@ -114,7 +115,7 @@ func (s *Schema) Add(t reflect.Type) int {
 	case kindList, kindArray, kindMap, kindPointer:
 		d.Elem = s.Add(t.Elem())
 	}
-	// Types of one form are one type.
+	// Types with the same description share one entry.
 	for id := range s.Types {
 		if o := &s.Types[id]; o.Kind != kindStruct && o.Kind == d.Kind && o.Key == d.Key && o.Elem == d.Elem && o.Len == d.Len {
 			s.ids[t] = id
@@ -125,15 +126,15 @@ func (s *Schema) Add(t reflect.Type) int {
 	return s.ids[t]
 }
 
-// Bounds of a schema that another program has sent.
+// Limits for a schema that another program has sent.
 const (
 	maxTypes = 4096
 	maxLen   = 1 << 16 // of an array
 	maxLeast = 1 << 14
 )
 
-// Check reports what makes a schema useless. It has to be called on one that came
-// from outside.
+// Check returns an error if the schema is invalid. It must be called on a schema that another
+// program has sent, before Reader.
 func (s *Schema) Check() error {
 	if len(s.Types) > maxTypes {
 		return fmt.Errorf("codec: a schema of %d types", len(s.Types))
@@ -162,7 +163,7 @@ func (s *Schema) Check() error {
 				names[f.Name] = true
 			}
 		}
-		for _, o := range of { // only a struct may contain itself: how deep those lie is bounded
+		for _, o := range of { // only a struct may contain itself: maxDepth bounds their nesting
 			known = known && o >= 0 && o < len(s.Types) && (o < id || s.Types[o].Kind == kindStruct)
 		}
 		if !known {
@@ -176,8 +177,8 @@ func (s *Schema) Check() error {
 	return nil
 }
 
-// leastOf computes how many bytes a value takes at least. Within a type that contains
-// itself it is 1.
+// leastOf returns the minimum encoded size of a value of type id in bytes, at most maxLeast.
+// Where a type contains itself, the inner value counts as 1.
 func (s *Schema) leastOf(id int) int {
 	if s.least[id] != 0 {
 		return s.least[id]

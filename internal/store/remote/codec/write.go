@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Append writes the value that v points to behind b. v must be a pointer, not nil.
+// Append appends the encoding of the value that v points to. v must be a non-nil pointer. It
+// panics if the type is not supported.
 func Append(b []byte, v any) []byte {
 	e := reflect.ValueOf(v).Elem()
 	return planOf(e.Type()).write(b, e)
@@ -36,7 +37,7 @@ func writeString(b []byte, v reflect.Value) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Lengths of slices and maps are one more than they are; 0 is nil.
+// The lengths of slices and maps are written plus one; 0 means nil.
 
 func writeBytes(b []byte, v reflect.Value) []byte {
 	if v.IsNil() {
@@ -85,12 +86,12 @@ func planPointer(p *plan, t reflect.Type, elem *plan) {
 	}
 }
 
-// How a time's place is written. Wall time and offset are kept, a zone's name and
-// a monotonic reading are not.
+// The first byte of an encoded time, and what follows it. The instant and the zone's offset
+// are preserved; the zone's name and the monotonic clock reading are not.
 const (
-	timeZero  = iota // the zero time
+	timeZero  = iota // the zero time: nothing follows
 	timeUTC          // seconds, nanoseconds
-	timeZoned        // and an offset in seconds
+	timeZoned        // seconds, nanoseconds, offset in seconds
 )
 
 func writeTime(b []byte, v reflect.Value) []byte {

@@ -6,20 +6,20 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 )
 
-// converter writes values of one schema as a program with another schema writes them. What
-// it reads is from this build, so it does not expect mistakes: it panics.
+// converter converts encoded values from one schema to another. Its input comes from this
+// build and is assumed to be valid; it panics on invalid input.
 type converter struct {
 	from, to  Schema
-	fill      bool // fields that only the other schema has get a value
-	fromClass int  // the classes of a sight
+	fill      bool // set fields that only the other schema has to non-zero values
+	fromClass int  // types of the classes of a sight, in from and in to
 	toClass   int
 }
 
-// deepest bounds how deep what is made up lies.
+// deepest bounds the nesting of non-zero values that make creates.
 const deepest = 3
 
-// convert reads a value of type a of the one schema, and appends it as one of type b of the
-// other; none for b < 0.
+// convert reads a value of type a of c.from and appends it to out as a value of type b of
+// c.to. If b < 0, it skips the value.
 func (c *converter) convert(out []byte, in *reader, a, b int) []byte {
 	t := c.from.Types[a]
 	var u codec.Type
@@ -134,8 +134,8 @@ func (c *converter) sight(out []byte, in *reader) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(b)+1)), b...)
 }
 
-// make appends a value of a type that only the other schema has: the zero value, or one
-// that is full.
+// make appends a value of type id of c.to: the zero value, or a non-zero value if full is
+// set and depth > 0.
 func (c *converter) make(out []byte, id int, full bool, depth int) []byte {
 	t := c.to.Types[id]
 	full = full && depth > 0
@@ -194,7 +194,7 @@ func (c *converter) make(out []byte, id int, full bool, depth int) []byte {
 	return append(out, 0)
 }
 
-// reader is what is left to read.
+// reader reads from b, which holds the bytes left.
 type reader struct{ b []byte }
 
 func (r *reader) take(n int) []byte {

@@ -1,4 +1,4 @@
-// Package remotetest lets two programs of one build take each other for different
-// builds: a [Proxy] between them writes each message anew, as a build with another
-// [Schema] writes it.
+// Package remotetest makes two programs of the same build appear to each other as different
+// builds. A [Proxy] between them encodes each message again, as a build with another
+// [Schema] would.
 package remotetest

@@ -10,14 +10,15 @@ import (
 
 // Options configures a proxy.
 type Options struct {
-	Schema  Schema // of the build that both sides take each other for
-	Version string // of it
-	// Fill gives the fields that only that build has a value in requests, too. In answers they
-	// always have one.
+	Schema  Schema // schema of the build that each side seems to be to the other
+	Version string // version of that build
+	// Fill sets the fields that only that build has to non-zero values in requests. In
+	// answers they are always set.
 	Fill bool
 }
 
-// Proxy passes connections on to a server. It is safe for concurrent use.
+// Proxy forwards connections to a server and converts their messages. It is safe for
+// concurrent use.
 type Proxy struct {
 	o       Options
 	own     Schema
@@ -31,7 +32,8 @@ type Proxy struct {
 	met              int
 }
 
-// Listen begins to take the connections that come to l.
+// Listen returns a proxy that accepts connections on l until Close, which closes l. To must
+// be called before the first connection.
 func Listen(l net.Listener, o Options) *Proxy {
 	p := &Proxy{o: o, own: Own(), l: l, conns: map[net.Conn]bool{}}
 	p.running.Go(func() {
@@ -46,21 +48,21 @@ func Listen(l net.Listener, o Options) *Proxy {
 	return p
 }
 
-// To says where the server is.
+// To sets the address of the server for new connections.
 func (p *Proxy) To(network, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.network, p.address = network, address
 }
 
-// Met is how often two sides exchanged schemas.
+// Met returns how often a client and the server exchanged schemas.
 func (p *Proxy) Met() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.met
 }
 
-// Close ends all connections.
+// Close closes the listener and all connections, and waits for the proxy's goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -103,15 +105,15 @@ func (p *Proxy) serve(in net.Conn) {
 	delete(p.conns, out)
 }
 
-// stream is one connection.
+// stream is one connection of a client and its connection to the server.
 type stream struct {
 	p *Proxy
 
 	mu   sync.Mutex // guards last
-	last Message    // that was asked
+	last Message    // the last request
 }
 
-// pass passes frames on until one side closes.
+// pass forwards frames until one side closes. change converts their bodies.
 func (s *stream) pass(from, to net.Conn, change func(kind byte, body []byte) []byte) {
 	defer from.Close()
 	defer to.Close()
@@ -132,13 +134,14 @@ func (s *stream) pass(from, to net.Conn, change func(kind byte, body []byte) []b
 	}
 }
 
-// Kinds of frames that are not in the schema, and the class of a sight.
+// Kinds of frames that the proxy handles specially, as in package remote.
 const (
 	hello, welcome, introduction = 'h', 'w', 's'
 	answer, class                = 'a', 'k'
 )
 
-// introduced is what one side says of itself, changed to what the other build says.
+// introduced converts a handshake message that describes one side's program. The result
+// describes the other build.
 func (s *stream) introduced(kind byte, body []byte) []byte {
 	said := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &said); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 )
 
-// Schema is what a build speaks, as package remote sends it.
+// Schema describes the messages of a build, in the form that package remote sends.
 type Schema struct {
 	Messages []Message `json:"messages"`
 	codec.Schema
@@ -27,7 +27,7 @@ type Message struct {
 // Own returns the schema of this build.
 func Own() Schema { return Read(remote.Schema()) }
 
-// Read returns a schema that is written as JSON. It panics if it is none.
+// Read decodes a schema from JSON. It panics if the schema is invalid.
 func Read(b []byte) (s Schema) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		panic(err)
@@ -38,7 +38,7 @@ func Read(b []byte) (s Schema) {
 	return s
 }
 
-// JSON returns the schema as it is sent.
+// JSON returns the schema as JSON, the form in which it is sent.
 func (s Schema) JSON() []byte {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -52,9 +52,9 @@ func (s Schema) fingerprint() string {
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// Later returns the schema of a later build: each struct has its fields in another order, one
-// more of a plain type, and one more of a list or a pointer, which may lead to the struct
-// itself.
+// Later returns the schema of a later build. Each struct has its fields in another order and
+// two more: LaterPlain, of a type without elements, and LaterMany, a list or pointer, which
+// may refer to the struct itself.
 func (s Schema) Later() Schema {
 	var plain, all []int
 	out := Schema{Messages: s.Messages, Schema: codec.Schema{Types: slices.Clone(s.Types)}}
@@ -72,7 +72,7 @@ func (s Schema) Later() Schema {
 	})
 }
 
-// Without returns the schema of a build whose structs do not have the fields of this name.
+// Without returns the schema of a build whose structs lack the fields of this name.
 func (s Schema) Without(name string) Schema {
 	return s.change(func(_ int, fields []codec.Field) []codec.Field {
 		return slices.DeleteFunc(fields, func(f codec.Field) bool { return f.Name == name })
@@ -80,7 +80,7 @@ func (s Schema) Without(name string) Schema {
 }
 
 // Retype returns the schema of a build whose fields of this name have the type of the first
-// field that is called like.
+// field named like.
 func (s Schema) Retype(name, like string) Schema {
 	of := 0
 	for _, t := range slices.Backward(s.Types) {
