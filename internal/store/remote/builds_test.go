@@ -23,7 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "add this build's schema to testdata/schemas")
 
-// between serves a new store; its clients and its server take each other for another build.
+// between serves a new store through a proxy that makes its clients and its server appear to
+// each other as another build.
 func between(t testing.TB, o storetest.Options, so remote.ServerOptions, po remotetest.Options) (*served, *remotetest.Proxy) {
 	t.Helper()
 	var p *remotetest.Proxy
@@ -39,8 +40,8 @@ func between(t testing.TB, o storetest.Options, so remote.ServerOptions, po remo
 	return s, p
 }
 
-// A later build has its fields in another order, and more of them, which have values in what
-// its server answers.
+// TestStoreOfAnotherBuild runs against a later build. Its structs have more fields, in another
+// order, and the new fields are set in its server's answers.
 func TestStoreOfAnotherBuild(t *testing.T) {
 	race.LeaveToWhole(t)
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
@@ -75,7 +76,8 @@ func TestAClientOfAnotherBuildReturnsWhatTheStoreReturns(t *testing.T) {
 	}
 }
 
-// An earlier build has fewer fields: those are zero, and the rest is there.
+// TestAnEarlierBuild checks that fields that an earlier build lacks are zero, and that the
+// other fields are preserved.
 func TestAnEarlierBuild(t *testing.T) {
 	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Without("Session"), Version: "v0"})
 	c := claim(t, "the port is 8080")
@@ -92,7 +94,8 @@ func TestAnEarlierBuild(t *testing.T) {
 	}
 }
 
-// A request with a value that the holder does not know is refused, and nothing is done.
+// TestAValueThatTheHolderDoesNotKnowIsRefused checks that a request with a non-zero field that
+// the holder does not know is refused and changes nothing.
 func TestAValueThatTheHolderDoesNotKnowIsRefused(t *testing.T) {
 	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9", Fill: true})
 	ctx := t.Context()
@@ -126,7 +129,8 @@ func TestAValueThatTheHolderDoesNotKnowIsRefused(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What does not fit is refused at the hello, by the name of the field.
+// TestAFieldOfAnotherKindIsRefused checks that the handshake fails if a field has another kind
+// of type, and that the error names the field.
 func TestAFieldOfAnotherKindIsRefused(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket(t))
@@ -140,8 +144,9 @@ func TestAFieldOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
-// Each build's schema stays in testdata/schemas, and this build works with all of them: as
-// a client, and as a server. A schema is added with -update, and none is changed.
+// TestEarlierSchemas checks that this build works, as a client and as a server, with every
+// schema in testdata/schemas. The folder holds the schema of each build. -update adds a
+// schema; existing ones must not change.
 func TestEarlierSchemas(t *testing.T) {
 	files, err := filepath.Glob("testdata/schemas/*.json")
 	must(t, err)

@@ -28,7 +28,7 @@ var embedding = storetest.Options{Dim: 2, Embed: func(_ context.Context, texts [
 	return out, nil
 }, Now: time.Now}
 
-// populated has every sort of thing that a claim can be.
+// populated serves a store with claims of every sort, and returns their ids.
 func populated(t testing.TB) (*served, []string) {
 	return populate(t, serve(t, embedding, remote.ServerOptions{}))
 }
@@ -76,7 +76,8 @@ func chunk(t testing.TB, text string, line int) ken.Claim {
 	return c
 }
 
-// What a client returns is what the store returns, nil for nil and empty for empty.
+// TestAClientReturnsWhatTheStoreReturns checks that a client returns the same values as the
+// store, including whether a slice is nil or empty.
 func TestAClientReturnsWhatTheStoreReturns(t *testing.T) {
 	s, ids := populated(t)
 	compareAnswers(t, s, ids)
@@ -192,7 +193,7 @@ func compareAnswers(t *testing.T, s *served, ids []string) {
 			t.Errorf("%s (-store +client):\n%s", name, diff)
 		}
 	}
-	again := ask(s.Client) // from what it has kept
+	again := ask(s.Client) // from the client's cache
 	for name := range want {
 		if diff := cmp.Diff(want[name], again[name]); diff != "" {
 			t.Errorf("%s, asked again (-store +client):\n%s", name, diff)
@@ -208,7 +209,8 @@ func codeOf(err error) ken.Code {
 	return ""
 }
 
-// What one client has kept of records must not outlive a change that another makes.
+// TestAClientSeesWhatOthersChange checks that a client's cache is invalidated when another
+// client changes a record.
 func TestAClientSeesWhatOthersChange(t *testing.T) {
 	s, ids := populated(t)
 	ctx := context.Background()
@@ -242,7 +244,7 @@ func TestAClientSeesWhatOthersChange(t *testing.T) {
 	if s.Has(ids[9]) {
 		t.Error("a claim that was forgotten elsewhere is there")
 	}
-	res, err := s.Keyword(ctx, "port", &ken.Filter{Statuses: ken.Statuses()}, 100) // any answer tells that there is something new
+	res, err := s.Keyword(ctx, "port", &ken.Filter{Statuses: ken.Statuses()}, 100) // any answer carries the new commit number
 	must(t, err)
 	if slices.ContainsFunc(res.Hits, func(h store.Hit) bool { return h.Ref == ref }) {
 		t.Error("it is found")
@@ -255,14 +257,15 @@ func TestAClientSeesWhatOthersChange(t *testing.T) {
 	}
 }
 
-// Writes that invalidate what is kept must not make every row of a turn a trip.
+// TestRowsThatWereDroppedComeBackTogether checks that after a write has invalidated the cache,
+// the rows are read again in one round trip.
 func TestRowsThatWereDroppedComeBackTogether(t *testing.T) {
 	s, _ := populated(t)
 	ctx := context.Background()
 	res, err := s.Keyword(ctx, "port", &ken.Filter{}, 100)
 	must(t, err)
 	write(t, s.disk, claim(t, "something new"))
-	if s.Seq() == 0 { // an answer that tells of it
+	if s.Seq() == 0 { // this answer carries the new commit number
 		t.Fatal("no answer")
 	}
 	trips := s.Trips()
@@ -276,7 +279,8 @@ func TestRowsThatWereDroppedComeBackTogether(t *testing.T) {
 	}
 }
 
-// A walk over all rows, as calibration and clearing up do it, takes few trips.
+// TestAWalkOverAllRowsTakesFewTrips checks that reading all rows in order, as calibration and
+// cleanup do, takes few round trips.
 func TestAWalkOverAllRowsTakesFewTrips(t *testing.T) {
 	s, _ := populated(t)
 	for range 2 {
@@ -294,7 +298,8 @@ func TestAWalkOverAllRowsTakesFewTrips(t *testing.T) {
 	}
 }
 
-// What a search finds comes with what a turn asks about it.
+// TestASearchBringsWhatATurnAsks checks that after a search, reading the rows, forms and
+// neighbours that a turn needs takes no round trip.
 func TestASearchBringsWhatATurnAsks(t *testing.T) {
 	s, _ := populated(t)
 	ctx := context.Background()

@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/store/storetest"
 )
 
-// An event is the program's: its answer and its error come back, and who shows no token is
-// not heard.
+// TestEvents checks that the program handles events, that its answers and errors are returned,
+// and that a client without the token is refused.
 func TestEvents(t *testing.T) {
 	so := remote.ServerOptions{OnEvent: func(_ context.Context, body []byte) ([]byte, error) {
 		if string(body) == "bad" {

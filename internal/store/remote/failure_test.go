@@ -20,7 +20,8 @@ import (
 	"github.com/kenlayer/ken/store/storetest"
 )
 
-// Whoever says nothing sensible on the socket is hung up on, and others are served.
+// TestGarbageOnTheSocket checks that the server closes a connection on which it receives
+// garbage, and still serves other clients.
 func TestGarbageOnTheSocket(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	for name, says := range map[string]string{"HTTP": "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "zeros": string(make([]byte, 100)), "a great length": "\xff\xff\xff\xffh",
@@ -38,7 +39,8 @@ func TestGarbageOnTheSocket(t *testing.T) {
 	}
 }
 
-// blocked is a store that lets a call wait until the test has seen it.
+// blocked is a store in which the query "wait" sends its context to entered and blocks until
+// leave is closed or the context ends. The query "panic" panics.
 type blocked struct {
 	*bolt.Store
 	entered chan context.Context
@@ -60,7 +62,7 @@ func (b blocked) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	return b.Store.Query(ctx, q)
 }
 
-// serveBlocked serves such a store.
+// serveBlocked serves a blocked store.
 func serveBlocked(t *testing.T) (blocked, *remote.Client, *remote.Server) {
 	disk, err := bolt.Open(context.Background(), t.TempDir(), bolt.Options{NoSync: true})
 	must(t, err)
@@ -82,7 +84,8 @@ func serveBlocked(t *testing.T) (blocked, *remote.Client, *remote.Server) {
 	return b, c, srv
 }
 
-// What a client no longer waits for is not done on: its context ends over there.
+// TestCancellingACallCancelsItOnTheServer checks that canceling a call's context cancels the
+// context on the server.
 func TestCancellingACallCancelsItOnTheServer(t *testing.T) {
 	b, c, _ := serveBlocked(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +108,7 @@ func TestCancellingACallCancelsItOnTheServer(t *testing.T) {
 	}
 }
 
-// Close ends what waits.
+// TestClosingAClientEndsItsCalls checks that Close makes calls in progress return.
 func TestClosingAClientEndsItsCalls(t *testing.T) {
 	b, c, _ := serveBlocked(t)
 	done := make(chan error)
@@ -123,7 +126,8 @@ func TestClosingAClientEndsItsCalls(t *testing.T) {
 	}
 }
 
-// A holder that ends answers what it was asked, and takes nothing more on.
+// TestShutdownFinishesWhatWasAsked checks that Shutdown finishes the requests in progress and
+// accepts no new ones.
 func TestShutdownFinishesWhatWasAsked(t *testing.T) {
 	b, c, srv := serveBlocked(t)
 	lost := make(chan bool, 1)
@@ -160,7 +164,8 @@ func TestShutdownFinishesWhatWasAsked(t *testing.T) {
 	}
 }
 
-// A fault of the store's code is an error to who asked, and the rest goes on.
+// TestAPanicIsAnError checks that a panic in the store is returned to the caller as an error,
+// and that the server keeps running.
 func TestAPanicIsAnError(t *testing.T) {
 	_, c, _ := serveBlocked(t)
 	_, err := c.Query(context.Background(), ken.Query{Question: "panic"})
@@ -172,7 +177,8 @@ func TestAPanicIsAnError(t *testing.T) {
 	}
 }
 
-// A client that stops within a transaction holds everybody up, for a moment.
+// TestASilentTransactionIsRolledBack checks that a transaction whose client sends nothing for
+// too long is rolled back and no longer blocks others.
 func TestASilentTransactionIsRolledBack(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{Silence: 20 * time.Millisecond})
 	ctx := context.Background()
@@ -182,7 +188,7 @@ func TestASilentTransactionIsRolledBack(t *testing.T) {
 		if err := tx.Put("a", []byte("half")); err != nil {
 			return err
 		}
-		go func() { // behind the silent one
+		go func() { // waits for the silent transaction
 			defer close(again)
 			put(t, s.disk.Shelf(), "b", "done")
 		}()
@@ -210,8 +216,8 @@ func TestASilentTransactionIsRolledBack(t *testing.T) {
 	put(t, s.Shelf(), "a", "after")
 }
 
-// An import that is larger than a message goes in parts, and so do changes of a
-// shelf, and what is read of either.
+// TestLargeThingsGoInParts checks that imports and shelf changes larger than a message are
+// written and read in parts.
 func TestLargeThingsGoInParts(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	ctx := context.Background()
@@ -264,7 +270,8 @@ func TestLargeThingsGoInParts(t *testing.T) {
 	}
 }
 
-// More calls at once than a client has connections wait for each other.
+// TestManyCallsAtOnce checks that more concurrent calls than a client may have connections all
+// succeed.
 func TestManyCallsAtOnce(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	var wg sync.WaitGroup

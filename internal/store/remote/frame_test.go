@@ -44,7 +44,8 @@ func TestFramesAreReadAsTheyWereSent(t *testing.T) {
 	}
 }
 
-// A length that is not true must cost nothing.
+// TestALengthAloneTakesNoMemory checks that a frame with a false length does not make the
+// reader allocate that much memory.
 func TestALengthAloneTakesNoMemory(t *testing.T) {
 	head := binary.BigEndian.AppendUint32(nil, maxFrame)
 	var before, after runtime.MemStats
@@ -98,7 +99,8 @@ func FuzzSight(f *testing.F) {
 	})
 }
 
-// An error says the same on the other side, to people and to programs.
+// TestErrorsCross checks that an error keeps its text, and its results of errors.Is and
+// errors.As, in the other process.
 func TestErrorsCross(t *testing.T) {
 	inner := &ken.Error{Code: ken.CodeInvalid, Field: "path", Msg: "empty", Try: "Name it."}
 	for _, err := range []error{
@@ -153,8 +155,8 @@ func TestADeepErrorIsCutOff(t *testing.T) {
 	}
 }
 
-// FuzzSession says anything to a server, after a proper hello: it may close the
-// connection, and serves others all the same.
+// FuzzSession sends arbitrary bytes to a server after a valid hello. The server may close the
+// connection, but must still serve others.
 func FuzzSession(f *testing.F) {
 	disk, err := bolt.Open(context.Background(), f.TempDir(), bolt.Options{NoSync: true})
 	if err != nil {
@@ -192,15 +194,15 @@ func FuzzSession(f *testing.F) {
 			defer close(read)
 			_, _ = io.Copy(io.Discard, client)
 		}()
-		_, _ = client.Write(b) // an error is that the server had enough
+		_, _ = client.Write(b) // an error means that the server has closed the connection
 		_ = client.Close()
 		<-read
 		s.Shutdown(context.Background(), false)
 	})
 }
 
-// What a client knows of records stays within bounds, however it came to know it, also
-// in a store that nobody writes to.
+// TestTheCacheIsBounded checks that the cache stays within its bounds for all ways of adding
+// entries, also if the commit never changes.
 func TestTheCacheIsBounded(t *testing.T) {
 	c := newCache()
 	for from := store.Ref(0); from < 4*maxSeen; from += asideRows {

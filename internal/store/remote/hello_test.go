@@ -27,7 +27,8 @@ func connect(s *served, o remote.Options) error {
 	return err
 }
 
-// A connection belongs to one owner, and is for those who can read the token.
+// TestWhoIsNotMeantIsRefused checks that clients with another owner or a wrong token are
+// refused.
 func TestWhoIsNotMeantIsRefused(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	err := connect(s, remote.Options{Owner: "mallory"})
@@ -50,7 +51,7 @@ func TestWhoIsNotMeantIsRefused(t *testing.T) {
 		c, err := remote.Dial(context.Background(), "tcp", l.Addr().String(), remote.Options{Owner: "a", Token: token})
 		var e *ken.Error
 		switch {
-		case want && errors.Is(err, ken.ErrRefused): // it serves another owner's store, which it says
+		case want && errors.Is(err, ken.ErrRefused): // the error says that the store has another owner
 		case !want && errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "token":
 		default:
 			t.Errorf("token %q: %v", token, err)
@@ -61,8 +62,8 @@ func TestWhoIsNotMeantIsRefused(t *testing.T) {
 	}
 }
 
-// A client whose holder has gone, and whose address another one serves by now, has lost
-// it, as whoever can look for the new one has to know.
+// TestAnotherHolderAtTheSameAddress checks that a client gets a LostError if another holder
+// now serves at its address. Callers need it to look for the new holder.
 func TestAnotherHolderAtTheSameAddress(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	c, err := remote.Dial(t.Context(), "unix", s.socket, remote.Options{Owner: ken.DefaultOwner})
@@ -87,7 +88,7 @@ func TestAnotherHolderAtTheSameAddress(t *testing.T) {
 	}
 }
 
-// speak says something by hand and returns the answer's body.
+// speak sends one frame over a new connection and returns the answer's body.
 func speak(t *testing.T, s *served, kind byte, body string) []byte {
 	t.Helper()
 	nc, err := (&net.Dialer{}).DialContext(t.Context(), "unix", s.socket)
@@ -96,11 +97,12 @@ func speak(t *testing.T, s *served, kind byte, body string) []byte {
 	must(t, nc.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = nc.Write(append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), kind), body...))
 	must(t, err)
-	b, _ := io.ReadAll(nc) // the server closes
+	b, _ := io.ReadAll(nc) // until the server closes the connection
 	return b[min(5, len(b)):]
 }
 
-// Another version is told which one this is, whatever it says beside.
+// TestAnotherVersionIsToldSo checks that a client with another version of the protocol is sent
+// this server's version, whatever else its hello contains.
 func TestAnotherVersionIsToldSo(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	for _, hello := range []string{`{"ken":4,"oldest":4,"forms":"x","owner":"default","colour":"red"}`, `{"ken":2,"forms":"of another build","owner":"default"}`} {
@@ -115,8 +117,8 @@ func TestAnotherVersionIsToldSo(t *testing.T) {
 	}
 }
 
-// A holder of another version, or something else altogether, is an error that says
-// what it is.
+// TestAnotherServerIsAnError checks the errors of Dial if the holder has another version, or
+// the peer is not a ken server.
 func TestAnotherServerIsAnError(t *testing.T) {
 	for name, tt := range map[string]struct {
 		says string
@@ -157,8 +159,8 @@ func TestAnotherServerIsAnError(t *testing.T) {
 	}
 }
 
-// Clients that come while the store is being opened wait, are told how far it is,
-// and hear why it can't be opened.
+// TestClientsWaitUntilTheStoreIsOpen checks that clients that connect while the store is being
+// opened wait, receive progress, and receive the error if it can't be opened.
 func TestClientsWaitUntilTheStoreIsOpen(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	start := func() (*remote.Server, net.Listener, func()) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// later is the schema of a build with a kind more.
+// later returns the schema of a build that has one more kind of request.
 func later(t testing.TB) []byte {
 	t.Helper()
 	var s schema
@@ -32,7 +32,8 @@ func later(t testing.TB) []byte {
 	return b
 }
 
-// introduced is a client of a build with this schema, by hand.
+// introduced returns a client that has announced this schema to a server of disk. It does the
+// handshake itself instead of calling Dial.
 func introduced(t testing.TB, disk *bolt.Store, schema []byte) *Client {
 	t.Helper()
 	s := NewServer(ServerOptions{Owner: ken.DefaultOwner, Log: slog.New(slog.DiscardHandler)})
@@ -59,7 +60,8 @@ func introduced(t testing.TB, disk *bolt.Store, schema []byte) *Client {
 	return c
 }
 
-// A holder of an earlier build says of what it can't do that it can't, and serves on.
+// TestAKindThatTheHolderDoesNotKnow checks that a holder refuses a kind of request that only
+// the client's build has, and keeps the connection.
 func TestAKindThatTheHolderDoesNotKnow(t *testing.T) {
 	disk, err := bolt.Open(t.Context(), t.TempDir(), bolt.Options{NoSync: true})
 	if err != nil {
@@ -78,7 +80,7 @@ func TestAKindThatTheHolderDoesNotKnow(t *testing.T) {
 	if _, err := c.Query(t.Context(), ken.Query{}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
-	// Within a transaction, too. That is then over.
+	// Within a transaction, too; the transaction then ends.
 	h := shelf{c}
 	tx, _, err := h.begin(t.Context(), kUpdate)
 	if err != nil {
@@ -89,7 +91,8 @@ func TestAKindThatTheHolderDoesNotKnow(t *testing.T) {
 	tx.end()
 }
 
-// What a transaction can't take in full it does not take at all.
+// TestAnUpdateThatTheHolderDoesNotKnowIsRolledBack checks that a transaction with a change that
+// the holder can't decode in full is rolled back.
 func TestAnUpdateThatTheHolderDoesNotKnowIsRolledBack(t *testing.T) {
 	disk, err := bolt.Open(t.Context(), t.TempDir(), bolt.Options{NoSync: true})
 	if err != nil {
@@ -111,7 +114,7 @@ func TestAnUpdateThatTheHolderDoesNotKnowIsRolledBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second part comes all the same
+		for range 2 { // the second part is sent although the first is refused
 			part := codec.Append(startFrame(nil), &changes{Keys: []string{"key"}, Values: [][]byte{colour}})
 			if err := sendFrame(tx.cn.nc, kShelfStage, append(part, colour...)); err != nil {
 				t.Fatal(err)
@@ -133,7 +136,8 @@ func TestAnUpdateThatTheHolderDoesNotKnowIsRolledBack(t *testing.T) {
 	}
 }
 
-// A kind that the client itself does not announce ends the connection.
+// TestAKindThatNobodyKnows checks that a frame of a kind that is not in the client's own schema
+// ends the connection.
 func TestAKindThatNobodyKnows(t *testing.T) {
 	disk, err := bolt.Open(t.Context(), t.TempDir(), bolt.Options{NoSync: true})
 	if err != nil {
@@ -186,7 +190,8 @@ func TestVersionsOverlapOrNot(t *testing.T) {
 	}
 }
 
-// Every kind has a name and a number of its own, and what is sent fits into a hello.
+// TestEveryKindHasAName checks that names and numbers of kinds are unique, and that the schema
+// fits into a frame of the handshake.
 func TestEveryKindHasAName(t *testing.T) {
 	seen := map[string]byte{}
 	for kind := range own().kinds {
@@ -208,7 +213,7 @@ func TestEveryKindHasAName(t *testing.T) {
 	}
 }
 
-// FuzzPeer reads anything for the schema of another build, and anything as its messages.
+// FuzzPeer decodes arbitrary bytes as the schema of another build, and as its messages.
 func FuzzPeer(f *testing.F) {
 	f.Add(own().schema, codec.Append(nil, &searchRequest{Text: "x"}))
 	f.Add(later(f), codec.Append(nil, &answer{Commit: 1, Err: &fault{Text: "x"}}))

@@ -32,7 +32,8 @@ func TestShelf(t *testing.T) {
 	storetest.Shelf(t, func(t *testing.T) store.Shelf { return serve(t, storetest.Options{}, remote.ServerOptions{}).Shelf() })
 }
 
-// A traversal costs a turn one round trip, and what it asks about the records none.
+// TestOutlinesTakeOneRoundTrip checks that Outlines takes one round trip, and reading the rows
+// of its records takes none.
 func TestOutlinesTakeOneRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
@@ -79,7 +80,8 @@ func TestOutlinesTakeOneRoundTrip(t *testing.T) {
 	}
 }
 
-// An assignment whose answer was lost is repeated, and done once.
+// TestAnAssignmentIsDoneOnce checks that an assignment that is repeated with the same commit id
+// is done once.
 func TestAnAssignmentIsDoneOnce(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	id := write(t, s, claim(t, "deploys are slow"))
@@ -104,7 +106,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// suiteEmbedder is the suite's embedding function as an embedder.
+// suiteEmbedder implements embed.Embedder with the suite's embedding function.
 type suiteEmbedder struct{ o storetest.Options }
 
 func (e suiteEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -122,13 +124,13 @@ type served struct {
 	socket string
 }
 
-// serve serves a new store. All of it ends with the test.
+// serve serves a new store. Everything is closed when the test ends.
 func serve(t testing.TB, o storetest.Options, so remote.ServerOptions) *served {
 	t.Helper()
 	return serveAs(t, o, so, func(socket string) string { return socket })
 }
 
-// serveAs is serve with clients that come by way of another socket.
+// serveAs is serve for clients that connect to another socket, by(socket).
 func serveAs(t testing.TB, o storetest.Options, so remote.ServerOptions, by func(socket string) string) *served {
 	t.Helper()
 	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
@@ -162,7 +164,7 @@ func serveAs(t testing.TB, o storetest.Options, so remote.ServerOptions, by func
 	return s
 }
 
-// dial returns a further client, which is closed with the test.
+// dial returns a further client, which is closed when the test ends.
 func dial(t testing.TB, s *served, e embed.Embedder) *remote.Client {
 	t.Helper()
 	c, err := remote.Dial(context.Background(), "unix", s.socket, remote.Options{Owner: s.disk.Owner(), Dir: s.disk.Dir(), Embedder: e})
@@ -171,7 +173,7 @@ func dial(t testing.TB, s *served, e embed.Embedder) *remote.Client {
 	return c
 }
 
-// socket is a path that is short enough for one, however the test is called.
+// socket returns a path that is short enough for a Unix socket, whatever the test's name.
 func socket(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "ken")
 	must(t, err)

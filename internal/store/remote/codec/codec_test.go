@@ -89,7 +89,8 @@ func TestTimesKeepTheInstantAndTheOffset(t *testing.T) {
 	}
 }
 
-// What the layer sends must survive whole. A field of a new sort shows here.
+// TestTheLayersOwnTypesAreSupported checks that the main types that package remote sends are
+// preserved. It fails if a new field has a type that is not supported.
 func TestTheLayersOwnTypesAreSupported(t *testing.T) {
 	code := 3
 	c := ken.Claim{ID: "i", Text: "t", Body: json.RawMessage(`{}`), Tags: []string{}, Evidence: []ken.Evidence{{Kind: ken.EvidenceExitCode, ExitCode: &code}}, CreatedAt: time.Unix(1, 2).UTC()}
@@ -152,7 +153,8 @@ func TestBrokenBytesAreAnError(t *testing.T) {
 	}
 }
 
-// Structs in structs in structs must end in an error, not on the stack.
+// TestDepthIsBounded checks that structs nested too deep are an error and don't overflow the
+// stack.
 func TestDepthIsBounded(t *testing.T) {
 	var b []byte
 	for range 10_000 {
@@ -208,7 +210,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var v every
-		if codec.Decode(b, &v) == nil { // what can be read can be written, and reads the same
+		if codec.Decode(b, &v) == nil { // a decoded value can be encoded again and decodes to the same value
 			var w every
 			if err := codec.Decode(codec.Append(nil, &v), &w); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// described is the schema of a value, as another program gets it.
+// described returns the schema of v's type as JSON.
 func described(t testing.TB, v any) []byte {
 	t.Helper()
 	var s codec.Schema
@@ -29,7 +29,7 @@ func described(t testing.TB, v any) []byte {
 	return b
 }
 
-// reading returns how to read what a program with the type of from writes into a To.
+// reading returns a Reader that decodes values of from's type into a To.
 func reading[To any](t testing.TB, from any, strict bool) (*codec.Reader, error) {
 	t.Helper()
 	var s codec.Schema
@@ -94,7 +94,8 @@ func TestFieldsAreMatchedByName(t *testing.T) {
 	}
 }
 
-// A strict reader refuses what it would lose, and names it.
+// TestAFieldWithAValueThatIsNotKnownIsRefused checks that a strict Reader refuses a non-zero
+// unknown field and names it.
 func TestAFieldWithAValueThatIsNotKnownIsRefused(t *testing.T) {
 	negative := math.Copysign(0, -1)
 	for field, v := range map[string]newNote{
@@ -169,7 +170,8 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What one's own types read is what a reader of their schema reads.
+// TestAReaderOfOnesOwnSchemaReadsTheSame checks that a Reader for the schema of the same types
+// returns the same as Decode.
 func TestAReaderOfOnesOwnSchemaReadsTheSame(t *testing.T) {
 	for name, in := range map[string]every{"zero": {}, "full": full(), "empty, not nil": {Raw: json.RawMessage{}, L: []string{}, M: map[string]inner{}, PP: &inner{}}} {
 		out, err := readAs[every](t, in, true)
@@ -199,7 +201,7 @@ func TestAReaderOfOnesOwnSchemaReadsTheSame(t *testing.T) {
 	}
 }
 
-// What is skipped has the bounds of what is read.
+// TestSkippingIsBounded checks that skipped values have the same limits as decoded values.
 func TestSkippingIsBounded(t *testing.T) {
 	type with struct {
 		N int
@@ -245,7 +247,7 @@ func TestASchemaThatMakesNoSenseIsRefused(t *testing.T) {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	// A struct without an end can be described, and has no values.
+	// A struct that contains itself can be described, but no value of it can be encoded.
 	var s codec.Schema
 	text := `{"types":[{"kind":"struct","fields":[{"name":"A","type":0},{"name":"B","type":0}]},{"kind":"struct","fields":[{"name":"Endless","type":0}]}]}`
 	if err := errors.Join(json.Unmarshal([]byte(text), &s), s.Check()); err != nil {
@@ -263,7 +265,7 @@ func TestASchemaThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzSchema reads values by a schema of which nothing is known.
+// FuzzSchema decodes values with an arbitrary schema.
 func FuzzSchema(f *testing.F) {
 	for _, v := range []any{every{}, ken.Claim{}, oldNote{}, newNote{}, []store.Document{}, map[string]store.Known{}} {
 		p := reflect.New(reflect.TypeOf(v))
