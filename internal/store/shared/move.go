@@ -54,7 +54,7 @@ type Moved struct {
 	State  string        // MoveWaits, MoveBegun or MoveDone: after the move, or as found by a dry run
 	Bytes  int64         // the size of the store's file in the old place
 	Pause  time.Duration // how long the owner could not be used; 0 if this run did not move it
-	Events uint64        // the number of events of the owner, the same in both places; 0 if not moved
+	Events uint64        // the number of the owner's events, the same in both places; 0 if this run did not move it
 }
 
 const (
