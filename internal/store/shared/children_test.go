@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// children are what the test binary does as another process, until its standard
-// input ends.
+// children holds the functions that the test binary can run in a child process, by role.
+// They run until standard input is closed.
 var children = map[string]func(){
 	"holder": func() { beChild(func(context.Context, store.Engine) error { return nil }) },
 	"writer": func() { beChild(keepWriting) },
@@ -26,7 +26,7 @@ var children = map[string]func(){
 	"mover":  moveForEver,
 }
 
-// say prints a line that another process waits for.
+// say prints a line for the parent process.
 func say(format string, args ...any) {
 	sayMu.Lock()
 	defer sayMu.Unlock()
@@ -62,8 +62,8 @@ func beChild(do func(context.Context, store.Engine) error) {
 	say("done")
 }
 
-// keepWriting writes in every way without end, and says what was acknowledged,
-// after it was, with when it was begun and when it was done.
+// keepWriting writes in every way, without end. After each acknowledged write it prints
+// the write, with its start and end time.
 func keepWriting(ctx context.Context, s store.Engine) error {
 	name := os.Getenv("KEN_TEST_NAME")
 	var id string
@@ -99,7 +99,7 @@ func keepWriting(ctx context.Context, s store.Engine) error {
 	return nil
 }
 
-// updateAndStay stops in the middle of an update.
+// updateAndStay starts an update and does not return from its function.
 func updateAndStay(ctx context.Context, s store.Engine) error {
 	return s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
 		if err := tx.Put("half", []byte("done")); err != nil {
@@ -111,7 +111,7 @@ func updateAndStay(ctx context.Context, s store.Engine) error {
 	})
 }
 
-// stuck is a log that keeps no snapshot, and does not end.
+// stuck is a log whose PutSnapshot never returns.
 type stuck struct{ *logtest.Memory }
 
 func (stuck) PutSnapshot(context.Context, string, uint64, io.Reader) error {
@@ -119,7 +119,7 @@ func (stuck) PutSnapshot(context.Context, string, uint64, io.Reader) error {
 	select {}
 }
 
-// moveForEver is killed while it has copies of a store.
+// moveForEver starts a move that never ends. The test kills it while it has copies of a store.
 func moveForEver() {
 	w := shared.NewOwners(os.Getenv("KEN_TEST_DIR"), 0, shared.Options{})
 	_, err := w.Move(context.Background(), "ada", "here", shared.Place{Name: "nats://a:4222", Log: stuck{logtest.NewMemory()}}, false)

@@ -44,7 +44,7 @@ const (
 	goneName = ".gone-"
 )
 
-// errKept means that a copy must not be removed.
+// errKept means that a copy must not be removed now.
 var errKept = errors.New("it is open, or the engine does not have all of it")
 
 // removeGone removes folders whose removal a killed process did not complete.
@@ -61,7 +61,8 @@ func removeGone(dir string) (err error) {
 	return err
 }
 
-// keepBound trims the folder to a number of bytes each time that it may have grown, until ctx ends.
+// keepBound trims the folder to at most the given number of bytes whenever it may have grown, until
+// ctx ends.
 func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 	for told := false; ; {
 		select {
@@ -86,11 +87,11 @@ func (w *Owners) keepBound(ctx context.Context, bytes int64) {
 	}
 }
 
-// grows reports to keepBound that the folder may have grown.
+// grows tells keepBound that the folder may have grown. It never blocks.
 func (w *Owners) grows() {
 	select {
 	case w.grown <- struct{}{}:
-	default: // it was reported already
+	default: // a notification is pending already
 	}
 }
 
@@ -129,7 +130,7 @@ func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left in
 			left -= one.bytes
 			delete(c.known, one.owner)
 			c.w.o.Log.Debug("a copy of an owner's store was removed", "owner", one.owner, "bytes", one.bytes)
-		case errors.Is(err, commitlog.ErrUnreachable): // it will not answer for the others either
+		case errors.Is(err, commitlog.ErrUnreachable): // the other copies would fail, too
 			return left, errors.Join(append(errs, err)...)
 		case !errors.Is(err, errKept):
 			errs = append(errs, err)
@@ -138,7 +139,7 @@ func (c *copies) trim(ctx context.Context, bound func(all int64) int64) (left in
 	return left, errors.Join(errs...)
 }
 
-// look lists the copies in the folder and returns their size in bytes.
+// look lists the owners' stores in the folder and returns their total size in bytes. c.mu is held.
 func (c *copies) look(ctx context.Context) (all []ownerCopy, bytes int64, err error) {
 	owners, err := bolt.List(c.w.dir)
 	if err != nil {
@@ -214,7 +215,8 @@ func (c *copies) remove(ctx context.Context, owner string) error {
 	return lock.RemoveCopy(filepath.Join(c.w.dir, goneName+uuid.NewString()))
 }
 
-// removable returns an error if a copy must stay.
+// removable returns nil if a copy can be removed: it is empty, or the engine has all of its records.
+// Otherwise it returns errKept or an error of the log.
 func (c *copies) removable(ctx context.Context, owner string, lock *bolt.Lock) error {
 	at, used, err := lock.Mark()
 	if err != nil || !used {

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// bounded starts a node that keeps a number of bytes in its folder, and one store open.
+// bounded starts a node that limits its folder to a number of bytes, and keeps one store open.
 func bounded(t *testing.T, log *logtest.Memory, dir string, bytes int64) *member {
 	t.Helper()
 	m := &member{dir: dir, log: log.Join()}
@@ -27,7 +27,7 @@ func bounded(t *testing.T, log *logtest.Memory, dir string, bytes int64) *member
 	return m
 }
 
-// visit writes to an owner's store and lets it go.
+// visit writes to an owner's store and releases it.
 func (m *member) visit(t *testing.T, owner string) {
 	t.Helper()
 	s, release, err := m.Get(t.Context(), owner)
@@ -57,8 +57,8 @@ func bytesIn(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// A node deletes the copies that were used least recently, until its folder is within the bound. All
-// that they had is there when their owners are asked for.
+// TestANodesFolderIsBounded checks that a node deletes the least recently used copies until its
+// folder is within the limit, and that no data of their owners is lost.
 func TestANodesFolderIsBounded(t *testing.T) {
 	log := logtest.NewMemory()
 	first := bounded(t, log, t.TempDir(), 0)
@@ -85,7 +85,8 @@ func TestANodesFolderIsBounded(t *testing.T) {
 	m.end()
 }
 
-// What is not in the engine stays, however large the folder is.
+// TestWhatTheEngineLacksIsKept checks that a store with records that the engine lacks is not deleted,
+// whatever the size of the folder.
 func TestWhatTheEngineLacksIsKept(t *testing.T) {
 	dir, log := t.TempDir(), logtest.NewMemory()
 	m := bounded(t, log, dir, 0)

@@ -15,7 +15,7 @@ func (e *proxyEngine) CopyTo(ctx context.Context, dir string) error {
 	return e.read(ctx, func(s store.Engine) error { return s.(engine.Copier).CopyTo(ctx, dir) })
 }
 
-// List names the owners that there are: in the folder, or in the node's engine.
+// List returns the names of all owners: those in the folder or, on a node, those in the engine.
 func (w *Owners) List(ctx context.Context) ([]string, error) {
 	if w.o.Node == nil {
 		return bolt.List(w.dir)
@@ -23,9 +23,10 @@ func (w *Owners) List(ctx context.Context) ([]string, error) {
 	return w.o.Node.o.Log.Owners(ctx)
 }
 
-// CopyTo copies an owner's store as it is now to a folder that has none, while it is in use.
-// A node copies from the engine, and asks no other node. Errors: one that wraps a bolt.AwayError
-// for an owner who is elsewhere.
+// CopyTo copies the current state of an owner's store to dir, which must not contain a store. The
+// store may be in use meanwhile. A node copies from the engine, without the node that serves the
+// owner. CopyTo follows an owner that has moved to Options.Next. For an owner in another place the
+// error wraps a bolt.AwayError.
 func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
 	if err := w.copyTo(ctx, owner, dir); err != nil || w.o.Node == nil {
 		return err
@@ -47,7 +48,8 @@ func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
 	return w.next.CopyTo(ctx, owner, dir)
 }
 
-// copyTo is CopyTo, and a node also copies what has left the engine, or has come in part.
+// copyTo is CopyTo, except that a node also copies a store that has moved away from the engine or
+// has not completely arrived in it.
 func (w *Owners) copyTo(ctx context.Context, owner, dir string) error {
 	if w.o.Node == nil {
 		s, release, err := w.Get(ctx, owner)
@@ -63,7 +65,7 @@ func (w *Owners) copyTo(ctx context.Context, owner, dir string) error {
 	if err != nil {
 		return err
 	}
-	lock.LeaveUnsynced() // a copy that is cut short counts for nothing
+	lock.LeaveUnsynced() // an incomplete copy is not used
 	t := &tenure{n: w.o.Node, owner: owner, dir: dir}
 	last, err := w.o.Node.o.Log.Last(ctx, owner)
 	if err == nil && last == 0 {

@@ -1,29 +1,31 @@
 // Package shared opens owners' stores for any number of processes at once. The
-// first process that wants a store holds its folder and serves it on a socket; the
-// others are its clients, and whoever works with the store does not notice which it
-// is. When the holder ends, however it ends, one of the clients takes over and the
-// others become that one's clients.
+// first process that opens a store becomes its holder: it locks the store's folder
+// and serves the store on a socket. Other processes are its clients. Callers use
+// the same interface in both cases. When the holder ends or crashes, one of the
+// clients becomes the holder, and the others connect to it.
 //
 // # Who holds a folder
 //
-// The lock of the bbolt file decides, and the system takes it from a process that
-// is gone. Who gets it removes what is left of an old socket, listens, says in
-// holder.json where, and only then opens the store, so that others wait on the
-// connection. Who does not get it connects; when nobody answers there, it tries
-// both again, some milliseconds later. Nobody but the holder touches the socket.
+// The process that has the lock of the bbolt file is the holder. The operating
+// system releases the lock when the process ends. The holder removes an old socket,
+// listens, and writes its address to holder.json. Only then does it open the store,
+// so that clients wait on their connection meanwhile. A process that does not get
+// the lock connects to the holder. If no holder answers, it tries both again some
+// milliseconds later. Only the holder creates or removes the socket.
 //
 // # What a takeover does to a call
 //
-// Reads are repeated. Every write of a client has a name (see store.WithCommit),
-// which the store keeps with the change: it is repeated, too, and done once. So an
-// acknowledged write is there, and one that was not is there once or not at all.
-// The function of a shelf's Update runs again if the holder went before the commit
-// was sent.
+// Reads are repeated. Every write of a client has an ID (see store.WithCommit),
+// which the store keeps with the change. A write is repeated with the same ID, and
+// the store applies it once. So an acknowledged write is in the store, and one that
+// was not acknowledged is in the store at most once. The function passed to a
+// shelf's Update runs again if the holder is lost before the commit is sent.
 //
 // # Sockets
 //
-// A Unix socket OWNER/ken.sock, of mode 0600 in a folder of mode 0700. Where that
-// path is too long for one, it lies in a private folder of the user's. On systems
-// without them, a port of the loopback interface. In each case a client shows the
-// token that stands in holder.json, which only the owner of the folder can read.
+// The holder listens on the Unix socket OWNER/ken.sock, with mode 0600 in a folder
+// with mode 0700. If that path is too long for a socket, the socket is in a private
+// folder of the user. If no Unix socket can be opened, the holder listens on a port
+// of the loopback interface. In each case a client sends the token in holder.json,
+// which only the user who owns the folder can read.
 package shared

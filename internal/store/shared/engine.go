@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// proxyEngine is a store that this process or another one holds, now the one and then
-// the other.
+// proxyEngine is an owner's store, held by this process or by another one. The holder
+// may change between two calls.
 type proxyEngine struct{ s *ownerConn }
 
 var (
@@ -25,16 +25,18 @@ var (
 )
 
 const (
-	// maxTries is after how many lost holders a call gives up: one that takes each
-	// down with it would go on for ever.
+	// maxTries is the maximum number of attempts of a call. Without it, a call that
+	// crashes its holder would crash one holder after another.
 	maxTries = 8
-	// quick bounds the calls that take no context.
+	// quick is the timeout for calls that take no context.
 	quick = 2 * time.Second
-	// surely is how long a write may be repeated under its name.
+	// surely is the time after its start for which a write may be repeated with its ID.
+	// It is well below CommitsKept, the time for which a store remembers the ID.
 	surely = store.CommitsKept / 3
 )
 
-// read runs fn on the store, and again when its holder is lost.
+// read runs fn on the store. It runs fn again when the holder is lost, and on the next
+// engine when the owner has moved there. It makes at most maxTries attempts.
 func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) error {
 	for try := 1; ; try++ {
 		r, err := e.s.current(ctx)
@@ -61,13 +63,14 @@ func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) err
 	}
 }
 
-// isMoved reports whether a holder says that the owner has moved: nothing was done.
+// isMoved reports whether a holder refused a call because the owner has moved. The
+// holder has not executed the call.
 func isMoved(err error) bool {
 	var e *ken.Error
 	return errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "store.url"
 }
 
-// readNext is read where the owner has moved to.
+// readNext is read on the engine that the owner has moved to.
 func (e *proxyEngine) readNext(ctx context.Context, fn func(store.Engine) error) error {
 	s, release, err := e.s.w.next.Get(ctx, e.s.owner)
 	if err != nil {
@@ -77,14 +80,14 @@ func (e *proxyEngine) readNext(ctx context.Context, fn func(store.Engine) error)
 	return s.(*proxyEngine).read(ctx, fn)
 }
 
-// write is read for a write: fn gives the context that it gets to it. Done again, it
-// has the same name, so that it is done once.
+// write is read for a write. fn must pass the context that it receives to the write: it
+// carries the write's ID. A repeated write has the same ID, so the store applies it once.
 func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.Engine) error) error {
 	named, start, sent := ctx, time.Now(), false
 	if store.CommitOf(ctx) == uuid.Nil {
 		named = store.WithCommit(ctx, uuid.Must(uuid.NewV7()))
 	}
-	answered := false // the last try was
+	answered := false // whether the holder answered the last attempt
 	err := e.read(ctx, func(s store.Engine) error {
 		answered = false
 		if sent && time.Since(start) > surely {
@@ -92,7 +95,7 @@ func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.
 		}
 		c := named
 		if _, away := s.(*remote.Client); !away && !sent && e.s.w.o.Node == nil && e.s.w.next == nil {
-			c = ctx // there is no answer that could get lost
+			c = ctx // a call within this process needs no ID: its answer can't be lost
 		}
 		err := fn(c, s)
 		was, lost := remote.Lost(err)
@@ -106,14 +109,15 @@ func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.
 	return err
 }
 
-// errLate is that a write's name may be forgotten by now.
+// errLate means that a write can't be repeated: the store may have forgotten its ID.
 var errLate = errors.New("it took too long to find another holder")
 
-// now runs fn, which takes no context, on the store: again when the holder was lost
-// meanwhile, for two seconds at most. It does not run when there is no store by then.
+// now runs fn on the store, for calls that take no context. It runs fn again when the
+// holder is lost meanwhile. It returns without running fn if no store is available
+// within quick.
 func (e *proxyEngine) now(fn func(store.Engine)) {
 	if r := e.s.role.Load(); r != nil {
-		if r.held() { // a search asks thousands of times: the clock is looked at where it begins
+		if r.held() { // not valid, which reads the clock: a search makes thousands of these calls
 			fn(r.store)
 			if r.client == nil || !r.client.Broken() {
 				return
@@ -136,8 +140,8 @@ func (e *proxyEngine) now(fn func(store.Engine)) {
 	}
 }
 
-// Hangs is why the store can't be asked just now: its holder is there and does not answer.
-// Nil when it does.
+// Hangs returns an error if the holder of the store is connected but does not answer; nil
+// otherwise.
 func (e *proxyEngine) Hangs() error {
 	if r := e.s.role.Load(); r != nil && r.client != nil {
 		return r.client.Hangs()
@@ -241,8 +245,8 @@ func (e *proxyEngine) ByKey(ctx context.Context, key string) (c ken.Claim, err e
 	return c, err
 }
 
-// Import implements store.Claims. What another process holds gets a large import in
-// several transactions.
+// Import implements store.Claims. A large import takes several transactions if another
+// process holds the store, or if this process is a node.
 func (e *proxyEngine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
 	if r := e.s.role.Load(); r != nil && r.client == nil && e.s.w.o.Node == nil {
 		return r.store.Import(ctx, in)
@@ -291,7 +295,7 @@ func (e *proxyEngine) Forget(ctx context.Context, id, reason string, actor ken.A
 
 // Scan implements store.Claims.
 func (e *proxyEngine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
-	own := *f // as it is now
+	own := *f // the caller may change f before the iteration
 	return func(yield func(ken.Claim, error) bool) {
 		all := remote.Walk(ctx, pages{e}, &own, want)
 		if r := e.s.role.Load(); r != nil && r.client == nil && want != nil {
@@ -312,8 +316,8 @@ func (e *proxyEngine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	}
 }
 
-// pages walks through the claims of whoever holds the store: a record keeps its ref
-// when another process takes over.
+// pages reads the claims page by page, each from the current holder. A record keeps its
+// ref when another process takes over.
 type pages struct{ e *proxyEngine }
 
 func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []engine.Located, next store.Ref, done bool, err error) {
@@ -329,8 +333,7 @@ func (p pages) Records(ctx context.Context, refs []store.Ref) (out []engine.Reco
 	return out, err
 }
 
-// What is written of documents is the same when it is written twice, so that no name
-// is needed for it.
+// Writes of documents are idempotent, so they need no ID: they use read.
 
 // DocumentHashes implements store.Documents.
 func (e *proxyEngine) DocumentHashes(ctx context.Context) (known map[string]store.Known, err error) {
@@ -359,14 +362,15 @@ func (e *proxyEngine) Orphans(ctx context.Context) (paths []string, err error) {
 	return paths, err
 }
 
-// PruneOrphans implements store.Documents. Should a holder be lost on the way, those
-// that it had pruned are not counted.
+// PruneOrphans implements store.Documents. If the holder is lost meanwhile, n does not
+// count the documents that it had pruned already.
 func (e *proxyEngine) PruneOrphans(ctx context.Context, paths []string) (n int, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.PruneOrphans(ctx, paths); return err })
 	return n, err
 }
 
-// Events implements store.Log. Each page is read from whoever holds the store then.
+// Events implements store.Log. When the holder is lost, it continues after the last
+// event with the next holder.
 func (e *proxyEngine) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		for done := false; !done; {

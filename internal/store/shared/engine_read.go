@@ -54,7 +54,7 @@ func (e *proxyEngine) Row(ref store.Ref) (row store.Row, ok bool) {
 	return row, ok
 }
 
-// Kind returns the kind of a record, "" when it is gone.
+// Kind returns the kind of a record; "" if it was removed or the store is not available.
 func (e *proxyEngine) Kind(ref store.Ref) (kind ken.Kind) {
 	e.now(func(s store.Engine) {
 		if b, ok := s.(*bolt.Store); ok {
@@ -135,14 +135,12 @@ func (e *proxyEngine) Outlines(ctx context.Context, names []string, f *ken.Filte
 	return out, err
 }
 
-// Names implements store.Structure. Each page is read from whoever holds the store
-// then.
+// Names implements store.Structure. Each page is read from the holder at that time.
 func (e *proxyEngine) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
 	return engine.AllNames(ctx, f, e.namesAfter)
 }
 
-// pagedNames is a store that gives its names in pages: the one on disk and what stands
-// for it.
+// pagedNames is a store that returns its names in pages: bolt.Store, or a client of one.
 type pagedNames interface {
 	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
-// onEvent is Options.OnEvent for this owner; nil for none.
+// onEvent returns Options.OnEvent bound to this owner; nil if it is not set.
 func (s *ownerConn) onEvent() func(context.Context, []byte) ([]byte, error) {
 	answer := s.w.o.OnEvent
 	if answer == nil {
@@ -16,9 +16,9 @@ func (s *ownerConn) onEvent() func(context.Context, []byte) ([]byte, error) {
 	return func(ctx context.Context, body []byte) ([]byte, error) { return answer(ctx, s.owner, body) }
 }
 
-// SendEvent has the process that holds an owner's folder answer an event, without opening
-// the store here. taken is false if no process does, or it could not be reached; then
-// nothing was done.
+// SendEvent sends an event to the process that holds an owner's folder dir, and returns
+// its answer. It does not open the store in this process. taken is false if no process
+// accepts events for the folder, or if it could not be reached. Then nothing was done.
 func SendEvent(ctx context.Context, dir, owner string, body []byte) (answer []byte, taken bool, err error) {
 	h := bolt.ReadHolder(dir)
 	if !h.Events || h.Address == "" {

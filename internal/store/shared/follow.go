@@ -19,11 +19,12 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
-// How often a holder looks whether a snapshot is due, and after how many records it is.
+// A holder checks every snapshotLook whether to make a snapshot of an owner's store. It makes one
+// when the log has at least snapshotAfter records since the last snapshot.
 const (
 	snapshotLook  = 5 * time.Second
 	snapshotAfter = 2000
-	// snapshotWait bounds the sending of one.
+	// snapshotWait is the timeout for sending a snapshot.
 	snapshotWait = 10 * time.Minute
 )
 
@@ -32,20 +33,22 @@ type tenure struct {
 	n      *Node
 	owner  string
 	dir    string
-	comes  string // the ID of the move by which the owner must have come; "" for any
-	moves  bool   // it reads what a move has left, and will replace it
+	comes  string // the ID of a move that must have brought the owner to this engine; "" if none is required
+	moves  bool   // for a move, which replaces the log: load reads past a missing snapshot
 	serves bool   // the store will be opened
-	era    uint64 // of the node: see Node.valid
+	era    uint64 // the era of the node in which the lease was taken: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
-	life   context.Context // of its appends
+	life   context.Context // ends the writer's appends
 	end    context.CancelFunc
 	lost   atomic.Bool
-	fenced chan struct{} // closed when lost
+	fenced chan struct{} // closed when lost becomes true
 }
 
-// begin takes an owner's lease and brings the folder up to date. No node that held the owner
-// before can write from then on.
+// begin takes an owner's lease and brings the folder up to date with the log. When it returns, no
+// earlier holder of the owner can write to the log any more. token is what other nodes must send to
+// connect; comes is tenure.comes. Errors: ken.ErrHeld while a living node has the lease; one that
+// wraps a bolt.AwayError for an owner in another place.
 func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
 	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, serves: true, era: n.currentEra(), fenced: make(chan struct{})}
 	err := t.stillAway(ctx, lock)
@@ -65,11 +68,12 @@ func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, co
 	return t, nil
 }
 
-// maxFollow is after how many writes of a holder that does not know that it is none any more
-// a new one gives up.
+// maxFollow is how often a new holder tries to fence the log. An attempt fails when the previous
+// holder, which has not noticed its replacement yet, writes at the same time.
 const maxFollow = 100
 
-// follow brings a folder up to the end of the log, and fences the log there.
+// follow brings a folder up to the end of the log, and fences the log there: earlier holders can't
+// append any more.
 func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 	if err := commitlog.RemoveCopies(t.dir); err != nil {
 		return err
@@ -122,8 +126,9 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
 }
 
-// stillAway refuses an owner who is elsewhere as far as the folder knows, and the log as well. It
-// does so without the lease: many who ask would take it from each other all the time.
+// stillAway returns an error that wraps a bolt.AwayError if the folder says that the owner is in
+// another place, and the log confirms it. It does not take the lease: otherwise processes that ask
+// for such an owner would keep taking the lease from each other.
 func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
 	standing, err := lock.Standing()
 	if err != nil || standing.Away(t.owner) == nil {
@@ -142,9 +147,10 @@ func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
 	return standing.Away(t.owner)
 }
 
-// leaveOld clears a folder whose store has moved to this very log, and keeps a file that is no
-// copy beside it. Another store that is elsewhere is refused: it must not become the beginning
-// of a log.
+// leaveOld handles a folder whose store has moved away. If it moved to this log, leaveOld clears
+// the folder; a file that is not a copy of a log is kept as ken.db.moved. If it moved to another
+// place and is not a copy, leaveOld returns an error that wraps a bolt.AwayError, so that the store
+// does not become the beginning of a log.
 func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
 	standing, err := lock.Standing()
 	if err != nil || standing.Away(t.owner) == nil {
@@ -152,7 +158,7 @@ func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
 	}
 	at, _, err := lock.Mark()
 	if err != nil || at.Position > 0 && standing.Moved.ID == "" {
-		return err // what comes by this log may be here by now
+		return err // the move to this log may be complete by now: load finds out
 	}
 	dir, err := os.MkdirTemp(t.dir, "log-*")
 	if err != nil {
@@ -178,21 +184,21 @@ func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
 	case arrived:
 		t.n.o.Logger.Info("an owner's store has moved to the engine; the old file is kept", "owner", t.owner, "file", filepath.Join(t.dir, "ken.db.moved"))
 		return lock.SetAside()
-	case is: // the log says what became of it
+	case is: // the log says where the store is now: follow checks it
 		return nil
 	}
 	return standing.Away(t.owner)
 }
 
-// lose ends the right.
+// lose ends the right to write. It may be called repeatedly.
 func (t *tenure) lose() {
 	if t.lost.CompareAndSwap(false, true) {
 		close(t.fenced)
 	}
 }
 
-// discard removes a file that can't be read, if it is a copy. Otherwise it returns why it
-// can't be read.
+// discard removes a store that can't be read, if it is a copy of a log. Otherwise it returns
+// cause, the reason why the store can't be read.
 func discard(dir string, cause error) error {
 	is, _, err := isCopy(dir)
 	if err != nil || !is {
@@ -201,7 +207,8 @@ func discard(dir string, cause error) error {
 	return bolt.Discard(dir)
 }
 
-// reload makes a folder anew, if it is a copy.
+// reload replaces a damaged store with a new copy, if it is a copy of a log. Otherwise it returns
+// cause.
 func (t *tenure) reload(ctx context.Context, lock *bolt.Lock, cause error) error {
 	if is, _, err := isCopy(t.dir); err != nil || !is {
 		return cause
@@ -213,8 +220,10 @@ func (t *tenure) reload(ctx context.Context, lock *bolt.Lock, cause error) error
 	return err
 }
 
-// load brings a folder to the end of the log, whose mark it returns. own reports whether the
-// folder's store has become the beginning of the log.
+// load brings a folder up to the end of the log, and returns the mark of the log's end. own reports
+// whether the log was empty, so that the folder's store became the beginning of the log. Errors:
+// ken.ErrRefused if the folder and the log do not match, or if a later version wrote to the log; a
+// bolt.AwayError while the owner is being moved here.
 func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark, own bool, err error) {
 	log := t.n.o.Log
 	at, used, err := lock.Mark()
@@ -234,7 +243,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 		if snapshot > at.Position && (!used || at.Position > 0) {
 			err, restored = lock.Restore(r, t.serves), true
 		}
-		if err = errors.Join(err, r.Close()); err != nil { // before the log is read: it takes a connection
+		if err = errors.Join(err, r.Close()); err != nil { // an open snapshot uses a connection that reading the log may need
 			return end, false, err
 		}
 	}
@@ -243,7 +252,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 		if at, _, err = lock.Mark(); err != nil {
 			return end, false, err
 		}
-	case used && at.Position <= commitlog.Adopted.Position && last == 0 && snapshot == 0: // or it was cut short
+	case used && at.Position <= commitlog.Adopted.Position && last == 0 && snapshot == 0: // Adopted.Position: an earlier adopt was interrupted
 		return commitlog.Adopted, true, t.adopt(ctx, lock)
 	case used && at.Position == 0:
 		return end, false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
@@ -255,7 +264,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	if errors.Is(err, commitlog.ErrOtherLog) {
 		err = t.otherLog(err)
 	}
-	if errors.Is(err, commitlog.ErrBase) { // a move is at work
+	if errors.Is(err, commitlog.ErrBase) { // the owner is being moved here
 		err = &bolt.AwayError{Owner: t.owner, Standing: bolt.Standing{Arrival: bolt.Arrival{Place: "another place"}}}
 	}
 	if errors.Is(err, commitlog.ErrLater) {
@@ -264,7 +273,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	return end, false, cmp.Or(err, t.readable(lock))
 }
 
-// readable refuses a file of a later layout.
+// readable returns an error if a later version of ken wrote the file, in a layout that is unknown here.
 func (t *tenure) readable(lock *bolt.Lock) error {
 	layout, err := lock.Layout()
 	if err == nil && layout > bolt.Layout {
@@ -273,8 +282,8 @@ func (t *tenure) readable(lock *bolt.Lock) error {
 	return err
 }
 
-// later is why a node leaves an owner alone that a later version has written to. It has appended
-// nothing: another node serves the owner.
+// later returns the error for an owner that a later version of ken has written to. The node has
+// appended nothing to the log, so another node can serve the owner.
 func (t *tenure) later(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "version", Msg: fmt.Sprintf("owner %q was written to by a later version of ken", t.owner), Err: cause,
 		Try: "Start this node with the version of the other nodes: see ken doctor."}
@@ -284,12 +293,13 @@ func (t *tenure) later(cause error) error {
 // has just started does not have all of them yet.
 var errLess = errors.New("the log is shorter")
 
+// otherLog returns the error for a folder that is not a copy of an earlier state of the log.
 func (t *tenure) otherLog(cause error) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder, or another log", t.owner), Err: cause,
 		Try: "See whether it is the right engine, and whether it has lost records. If what it has is right, move the owner's folder away."}
 }
 
-// adopt makes the store of a folder the beginning of a log.
+// adopt makes the store of a folder the beginning of an empty log, by sending it as a snapshot.
 func (t *tenure) adopt(ctx context.Context, lock *bolt.Lock) error {
 	if err := lock.SetMark(bolt.LogMark(commitlog.Adopted)); err != nil {
 		return err
@@ -298,12 +308,14 @@ func (t *tenure) adopt(ctx context.Context, lock *bolt.Lock) error {
 	return err
 }
 
-// Bounds of what is applied in one transaction.
+// Limits of the log records that apply writes in one bbolt transaction. The first limit that is
+// reached counts.
 const (
 	applyRecords = 1000
 	applyBytes   = 8 << 20
 )
 
+// apply writes the log's transactions to the file, many of them in one bbolt transaction.
 func apply(lock *bolt.Lock, all iter.Seq2[commitlog.Transaction, error]) error {
 	var some []bolt.Record
 	size := 0
@@ -326,8 +338,8 @@ func apply(lock *bolt.Lock, all iter.Seq2[commitlog.Transaction, error]) error {
 	return flush()
 }
 
-// Append implements bolt.Replica. What fails may have been written: it is repeated under its
-// name by whoever holds the owner next.
+// Append implements bolt.Replica. After an error the changes may be in the log. The error is a
+// remote.LostError, so the caller repeats the write with the same ID at the owner's next holder.
 func (t *tenure) Append(changes []byte) (bolt.LogMark, error) {
 	at, err := t.writer.Append(changes)
 	if err != nil {
@@ -346,17 +358,20 @@ func (t *tenure) Failed(err error) error {
 // Synced implements bolt.Replica.
 func (t *tenure) Synced() error { return synced(t.dir) }
 
-// Rewritten implements bolt.Replica. It goes on when who asked for it has gone.
+// Rewritten implements bolt.Replica. It ignores its context, so that the snapshot is completed even
+// if the caller has gone.
 func (t *tenure) Rewritten(_ context.Context, snapshot func(func(uint64, io.WriterTo) error) error) error {
 	ctx, cancel := context.WithTimeout(t.life, snapshotWait)
 	defer cancel()
 	return t.writer.Rewritten(ctx, snapshot)
 }
 
-// valid reports whether the holder still has the right to answer.
+// valid reports whether the holder still has the right to answer. It is false once the right is
+// lost, or if other nodes may have considered this node dead.
 func (t *tenure) valid() bool { return !t.lost.Load() && t.n.valid(t.era) }
 
-// watch calls ended when the right is lost, and makes snapshots until ctx ends.
+// watch makes snapshots of s until ctx ends or the right is lost. When the right is lost, it calls
+// ended and returns.
 func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 	look := time.NewTicker(commitlog.Every / 2)
 	defer look.Stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// smallDisk is a folder with a file system of its own.
+// smallDisk returns a folder with a file system of its own, of the given size.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,8 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// A node whose disk is smaller than store.folder_mb makes room when it opens an owner.
+// TestANodeMakesRoomOnAFullDisk checks that a node deletes copies when its disk is full, even if the
+// folder is smaller than store.folder_mb.
 func TestANodeMakesRoomOnAFullDisk(t *testing.T) {
 	log, dir := logtest.NewMemory(), smallDisk(t, "2m")
 	m := bounded(t, log, dir, 1<<30)
@@ -44,8 +45,8 @@ func TestANodeMakesRoomOnAFullDisk(t *testing.T) {
 	m.end()
 }
 
-// A node whose disk is full of something else says so. It leaves its owners to another node, and goes on
-// when there is room.
+// TestANodeWhoseDiskIsFull checks a node whose disk is full of other files: it returns an error that
+// says so, another node takes its owners over, and it works again when the disk has room.
 func TestANodeWhoseDiskIsFull(t *testing.T) {
 	log, dir := logtest.NewMemory(), smallDisk(t, "4m")
 	ballast := filepath.Join(dir, "ballast")

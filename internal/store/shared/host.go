@@ -23,7 +23,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
-// host is a store that this process holds, and its server.
+// host is a store that this process holds, together with the server for other processes.
 type host struct {
 	s      *ownerConn
 	lock   *bolt.Lock
@@ -33,15 +33,16 @@ type host struct {
 	token  string
 	role   *role
 
-	leaving atomic.Bool // for another place: see move
+	leaving atomic.Bool // set by move: the store goes to another place
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	l    net.Listener // nil while nobody can be served; guarded by mend's goroutine
-	path string       // of the socket; "" for none
+	l    net.Listener // nil while there is no listener; used by mend's goroutine only, once it runs
+	path string       // of the Unix socket; "" for none
 }
 
-// hold takes the folder, and opens the store. ken.ErrHeld: another process has it.
+// hold locks the folder, starts the server and opens the store. The error is ken.ErrHeld if another
+// process holds the store.
 func (s *ownerConn) hold() (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
@@ -87,7 +88,7 @@ func (s *ownerConn) hold() (*role, error) {
 		}
 		n.router.Add(h.server)
 	}
-	if err := h.listen(); err != nil { // the store is worth more than company
+	if err := h.listen(); err != nil { // this process can use the store all the same
 		s.w.o.Log.Warn("other processes can't work on this store meanwhile", "owner", s.owner, "cause", err)
 	}
 	h.store, err = h.lock.Open(s.ctx)
@@ -99,7 +100,7 @@ func (s *ownerConn) hold() (*role, error) {
 	}
 	if err != nil {
 		h.server.Fail(err)
-		h.end(false) // before the lock goes: the socket is only the holder's to remove
+		h.end(false) // before the lock is released: only the holder may remove the socket
 		err = errors.Join(err, h.lock.Release())
 		if h.tenure != nil {
 			h.tenure.end()
@@ -119,8 +120,9 @@ func (s *ownerConn) hold() (*role, error) {
 	return r, nil
 }
 
-// isHere refuses a store that is elsewhere: one that has moved, and a copy of a log that nobody
-// keeps up to date. What is written to it would be in no log.
+// isHere returns an error if the folder's store must not be used without a node. Either the owner
+// has moved to another place, or the store is a copy of an engine's log. Writes to such a copy would
+// not get into the log.
 func isHere(lock *bolt.Lock, dir, owner string) error {
 	standing, err := lock.Standing()
 	if err == nil {
@@ -143,13 +145,14 @@ func isHere(lock *bolt.Lock, dir, owner string) error {
 		Try: "Set store.url as before. To go on without an engine: ken backup with it, move the folder away, and ken restore without it."}
 }
 
+// newToken returns a random token of 128 bits, in hexadecimal.
 func newToken() string {
 	b := make([]byte, 16)
 	rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// listen begins to serve, and says where.
+// listen opens a listener, writes its address to holder.json, and starts to serve on it.
 func (h *host) listen() error {
 	l, network, address, err := listen(h.s.dir, h.s.w.o.RuntimeDir)
 	if err != nil {
@@ -162,13 +165,13 @@ func (h *host) listen() error {
 	if network == "unix" {
 		h.path = address
 	}
-	h.running.Go(func() { _ = h.server.Serve(l) }) // mend sees that it has ended
+	h.running.Go(func() { _ = h.server.Serve(l) }) // mend does not need the error: it checks the socket itself
 	return nil
 }
 
-// mend looks after the socket and the file that names it: those who clean up
-// folders for temporary files take both. What can't be made now, on a full disk or
-// without a file handle to spare, is tried again.
+// mend restores the socket and holder.json until ctx ends. Programs that clean up
+// temporary folders may delete either file. mend checks every Options.Mend, and
+// tries again if it fails, for example on a full disk or for lack of file handles.
 func (h *host) mend(ctx context.Context) {
 	tick := time.NewTicker(h.s.w.o.Mend)
 	defer tick.Stop()
@@ -182,7 +185,7 @@ func (h *host) mend(ctx context.Context) {
 			if h.there() {
 				continue
 			}
-			h.server.Drop(h.l) // first: it takes the socket's file with it
+			h.server.Drop(h.l) // before listen: closing it deletes the socket's file
 			h.l = nil
 		}
 		err := h.listen()
@@ -193,7 +196,7 @@ func (h *host) mend(ctx context.Context) {
 	}
 }
 
-// there reports whether others find the way here.
+// there reports whether holder.json names this host and its socket exists.
 func (h *host) there() bool {
 	if at := bolt.ReadHolder(h.s.dir); at.Token != h.token {
 		return false
@@ -205,8 +208,8 @@ func (h *host) there() bool {
 	return err == nil
 }
 
-// end stops serving, once what was asked is answered. Who has lost the right to answer does
-// not wait.
+// end stops serving. It first waits up to drain for the answers to pending requests. A host that is
+// not entitled does not wait. evicted is that of remote.Server.Shutdown.
 func (h *host) end(evicted bool) {
 	if h.stop != nil {
 		h.stop()
@@ -224,8 +227,8 @@ func (h *host) end(evicted bool) {
 	h.running.Wait()
 }
 
-// close ends the server and then the store, and with it the lock: whoever connects
-// in between finds nobody, and tries again.
+// close ends the server, and then closes the store, which releases the lock. A
+// process that connects after the server has ended gets no answer, and tries again.
 func (h *host) close(evicted bool) error {
 	h.end(evicted)
 	err := h.store.Close()
@@ -236,15 +239,17 @@ func (h *host) close(evicted bool) error {
 	return err
 }
 
-// valid reports whether the store is this process's, and what is asked of it is done.
+// valid reports whether the host accepts new requests: it is entitled, and the store is not
+// leaving for another place.
 func (h *host) valid() bool { return !h.leaving.Load() && h.entitled() }
 
-// entitled reports whether the store is this process's: what it answers is true.
+// entitled reports whether this process still has the right to the store, so that its answers are
+// current. Without a node it always has.
 func (h *host) entitled() bool { return h.tenure == nil || h.tenure.valid() }
 
-// move leaves the store for another place. Nothing is taken on from then on, so that nobody hears
-// what is old when the other place is written to. Whoever asks next finds out where it is. What
-// was asked before has an answer.
+// move records in the store that the owner is in another place, and gives up the store. The host
+// accepts no new requests from then on. Otherwise a caller could read old data while the other place
+// is written to. Later requests look for the store again. Pending requests are answered.
 func (h *host) move(ctx context.Context, m engine.Move) error {
 	if err := h.store.MayMove(m); err != nil {
 		return err
@@ -257,46 +262,50 @@ func (h *host) move(ctx context.Context, m engine.Move) error {
 
 // Options configures Owners; the zero value works.
 type Options struct {
-	// Store is how stores are opened. Owner and LockTimeout are ignored.
+	// Store holds the options for opening stores. Owner and LockTimeout are ignored.
 	Store bolt.Options
 
-	// Node shares the stores with other machines, by a log that all reach. Nil: the folder is
-	// all there is. It is closed after the Owners, by who made it.
+	// Node shares the stores with other machines, through a log that all of them reach. Nil:
+	// the stores are in the folder alone. The caller closes it, after the Owners.
 	Node *Node
-	// Next is this process as a node of the engine that owners are moved to, which NextName
-	// names as Place.Name does. An owner that has moved there is served from there. Nil for none.
+	// Next is this process's node in the engine that owners are moved to. NextName is the
+	// Place.Name of that engine. Owners serves an owner that has moved there from there. Nil for
+	// none.
 	Next     *Node
 	NextName string
-	// Folder is how many bytes of stores a node keeps in its folder: see copies. 0 or less: as many
-	// as there are. Without a node, nothing is ever deleted.
+	// Folder is the maximum size of a node's folder, in bytes: see copies. Stores that are in use
+	// or not completely in the engine are kept beyond it. 0 or less means no limit. Without a
+	// node, nothing is ever deleted.
 	Folder int64
 
-	// OnHold is called when this process has come to hold an owner's folder, the
-	// first time as well as by taking over: it is who looks after the store from now
-	// on. It must not take long, nor call Close. May be nil.
+	// OnHold is called each time that this process has become the holder of an owner's
+	// folder, at the first opening or by a takeover. From then on this process is
+	// responsible for the store's maintenance. OnHold must return soon, and must not
+	// call Close. May be nil.
 	OnHold func(owner string)
 
-	// OnPutAway is called when this process has closed an owner's store because it was the one
-	// least recently used. It may be open again by then. It must not call Close. May be nil.
+	// OnPutAway is called when this process has closed an owner's store because it was the least
+	// recently used one, or because it could not be opened. The store may be open again by then.
+	// OnPutAway must not call Close. May be nil.
 	OnPutAway func(owner string)
 
-	// OnEvent answers what SendEvent of another process sends while this one holds the
-	// owner's folder. Nil answers nothing.
+	// OnEvent answers the events that other processes send with SendEvent while this
+	// one holds the owner's folder. Nil: this process accepts no events.
 	OnEvent func(ctx context.Context, owner string, body []byte) ([]byte, error)
 
-	// Wait is how long a folder may be held by a process that can't be reached before
-	// that is an error. Default 10 s.
+	// Wait is how long an opening tries to reach the process that holds the folder
+	// before it fails. Default 10 s.
 	Wait time.Duration
-	// RuntimeDir is where sockets lie whose path would be too long in the folder of
-	// the store: in a folder of this user alone. Default XDG_RUNTIME_DIR, else the
-	// folder for temporary files.
+	// RuntimeDir is the folder for sockets whose path in the store's folder would be
+	// too long. They are put into a subfolder that only this user can access. Default
+	// XDG_RUNTIME_DIR, else os.TempDir.
 	RuntimeDir string
-	// Mend is how often a holder looks whether its socket is still there. Default 1 s.
+	// Mend is the interval at which a holder checks that its socket still exists. Default 1 s.
 	Mend time.Duration
 	Log  *slog.Logger // default slog.Default()
 }
 
-// drain is how long a holder that ends waits for what it was asked.
+// drain is how long a holder that ends waits for pending requests.
 const drain = 5 * time.Second
 
 func (o Options) withDefaults() Options {
@@ -326,24 +335,24 @@ func (o Options) withDefaults() Options {
 	if o.Store.Progress == nil {
 		o.Store.Progress = func(string, int, int) {}
 	}
-	o.Store.LockTimeout = -1 // others are waited for by asking them
+	o.Store.LockTimeout = -1 // findRole waits: it tries the lock and the holder alternately
 	return o
 }
 
 const (
 	socketName = "ken.sock"
-	// maxSocket is how long a socket's path may be, less than the 104 bytes that the
-	// meanest systems have for it.
+	// maxSocket is the maximum length of a socket's path, in bytes. The smallest limit
+	// of the supported systems is 104 bytes, with a terminating zero.
 	maxSocket = 100
 )
 
-// listen opens what other processes connect with: a socket in the store's folder,
-// or in the runtime folder, or a loopback port. Only the holder of the folder's
-// lock calls it: it removes the socket that a holder before it has left.
+// listen opens the listener for other processes: a Unix socket in the store's folder
+// or in the runtime folder, else a loopback port. It removes a socket that an earlier
+// holder has left, so the caller must have the folder's lock.
 func listen(dir, runtime string) (l net.Listener, network, address string, err error) {
-	// What is in the folder is nobody else's to look at.
+	// Other users must not read the folder.
 	if fi, err := os.Stat(dir); err == nil && fi.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(dir, 0o700) // where it can't be: the socket has its own mode, and a token
+		_ = os.Chmod(dir, 0o700) // an error is harmless: the socket has its own mode, and needs a token
 	}
 	path := filepath.Join(dir, socketName)
 	if len(path) <= maxSocket {
@@ -368,6 +377,7 @@ func listen(dir, runtime string) (l net.Listener, network, address string, err e
 	return l, "tcp", l.Addr().String(), nil
 }
 
+// listenUnix listens on a Unix socket with mode 0600. It replaces an old socket, but no other file.
 func listenUnix(path string) (net.Listener, error) {
 	switch fi, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -390,9 +400,9 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// privateFolder makes a folder for sockets that is this user's alone, and refuses
-// one that is not: in a folder that everybody writes to, somebody else may have made
-// it first.
+// privateFolder creates a folder for sockets below base that only this user can
+// access, and returns its path. It returns an error if the folder exists but is another
+// user's or open to others. In a shared folder such as /tmp, anyone may have created it.
 func privateFolder(base string) (string, error) {
 	dir := filepath.Join(base, "ken-"+strconv.Itoa(os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -23,11 +23,11 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// kills is how often the holder is killed in a usual run of the tests;
-// KEN_TAKEOVERS says another number.
+// kills is how often the tests kill the holder by default. The environment variable
+// KEN_TAKEOVERS overrides it.
 const kills = 6
 
-// crew is some processes that write to one folder.
+// crew is a set of processes that write to one folder.
 type crew struct {
 	testing.TB
 	dir  string
@@ -48,7 +48,7 @@ type process struct {
 	dead bool          // killed
 }
 
-// ack is something that was acknowledged.
+// ack is an acknowledged write.
 type ack struct {
 	what, id, word string
 	start, end     time.Time
@@ -111,7 +111,7 @@ func (c *crew) heard(p *process, line string) {
 	}
 }
 
-// holder is the process that holds the folder now, as far as anybody says.
+// holder returns the process that holder.json names.
 func (c *crew) holder() *process {
 	pid := bolt.ReadHolder(filepath.Join(c.dir, ken.DefaultOwner)).PID
 	c.mu.Lock()
@@ -119,7 +119,7 @@ func (c *crew) holder() *process {
 	return c.all[pid]
 }
 
-// kill ends a process in the middle of whatever it does.
+// kill kills a process without warning, and returns the time before that.
 func (c *crew) kill(p *process) time.Time {
 	at := time.Now()
 	p.dead = true
@@ -131,7 +131,7 @@ func (c *crew) kill(p *process) time.Time {
 	return at
 }
 
-// wait returns the first acknowledgement from a place on that is wanted.
+// wait returns the first acknowledgement at index from or later for which want is true.
 func (c *crew) wait(from int, want func(a *ack) bool) ack {
 	c.Helper()
 	give := time.NewTimer(time.Minute)
@@ -159,8 +159,8 @@ func (c *crew) count() int {
 	return len(c.lines)
 }
 
-// takeover kills the holder under load and returns how long it took until the next
-// write that was begun afterwards was acknowledged.
+// takeover kills the holder under load. It returns the time until the first write that
+// was started afterwards was acknowledged.
 func (c *crew) takeover(rng *rand.Rand) time.Duration {
 	c.Helper()
 	c.wait(c.count()+rng.IntN(40), func(*ack) bool { return true })
@@ -174,7 +174,7 @@ func (c *crew) takeover(rng *rand.Rand) time.Duration {
 	return first.end.Sub(at)
 }
 
-// dismiss ends all processes as they are meant to end.
+// dismiss ends all processes in the regular way.
 func (c *crew) dismiss() {
 	c.mu.Lock()
 	all := make([]*process, 0, len(c.all))
@@ -193,8 +193,8 @@ func (c *crew) dismiss() {
 	}
 }
 
-// check holds what is there against what was acknowledged: all of it, and each
-// once. A process that was killed may have done one thing more.
+// check compares the store with the acknowledged writes: each must be there exactly
+// once. A killed process may have made one more write, which was not acknowledged.
 func (c *crew) check() {
 	c.Helper()
 	ctx := context.Background()
@@ -253,8 +253,9 @@ func (c *crew) check() {
 	}
 }
 
-// The holder is killed under load, with three processes writing, again and again:
-// each time one of the others takes over, and what was acknowledged is there, once.
+// TestKillNineOfTheHolderLosesNothingAcknowledged repeatedly kills the holder while three
+// processes write. Each time another process must take over, and each acknowledged write
+// must be there exactly once.
 func TestKillNineOfTheHolderLosesNothingAcknowledged(t *testing.T) {
 	number := seed.Of(t)
 	rng := rand.New(rand.NewPCG(number, 3))
@@ -277,7 +278,7 @@ func TestKillNineOfTheHolderLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("%d writes acknowledged over %d kills; takeover took %v at the median, %v at most", len(c.lines), times, took[len(took)/2], took[len(took)-1])
 }
 
-// BenchmarkTakeover is the time from the holder's kill -9 to the next acknowledged
+// BenchmarkTakeover measures the time from kill -9 of the holder to the next acknowledged
 // write, with three processes writing.
 func BenchmarkTakeover(b *testing.B) {
 	c := newCrew(b)
@@ -296,7 +297,8 @@ func BenchmarkTakeover(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 }
 
-// A client that is killed within an update leaves nothing, and holds nobody up.
+// TestKillNineOfAClientWithinAnUpdate checks that a client that is killed during an update
+// changes nothing and blocks no other process.
 func TestKillNineOfAClientWithinAnUpdate(t *testing.T) {
 	c := newCrew(t)
 	w := owners(t, c.dir, suiteOptionsPlain())

@@ -10,7 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// A node that starts again at its address does not wait for what it was before, nor do others.
+// TestNobodyWaitsForWhoStartedAgain checks that after a node has restarted at the same address,
+// neither it nor others wait for its earlier process.
 func TestNobodyWaitsForWhoStartedAgain(t *testing.T) {
 	log := logtest.NewMemory()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -20,47 +20,49 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// An owner moves like this. At any moment one place alone takes writes, whoever is killed.
+// A move of an owner has four steps. At most one place accepts writes at any time, even if a
+// process is killed.
 //
-//  1. The new place notes that the owner is being moved there. It refuses the owner until it has
-//     all.
-//  2. It gets a copy, and what is written meanwhile, while the old place serves on.
-//  3. The holder notes in the old place that the owner is elsewhere. It is the last transaction
-//     there: what was acknowledged is before it.
-//  4. The new place gets what is missing, and then the note that it has all.
+//  1. The new place records that the owner is being moved there. It does not serve the owner until
+//     the move is complete.
+//  2. The new place gets a copy of the store, and then the changes since. The old place still
+//     serves the owner.
+//  3. The holder records in the old place that the owner has moved. This is the last transaction
+//     there, so all acknowledged writes precede it.
+//  4. The new place gets the remaining changes, and then a record that the move is complete.
 //
-// What the new place lacks is always the difference of two files. So a move that was cut short
-// is simply begun again.
+// The changes that the new place lacks are always computed as the difference between two files.
+// So an interrupted move is continued by running it again.
 
-// Place is where owners move to.
+// Place is the destination of a move: an engine, or a folder.
 type Place struct {
-	Name string        // its URL, or its folder
+	Name string        // the URL of the engine, or the path of the folder
 	Log  commitlog.Log // nil for a folder
-	Dir  string        // of owners' folders, where there is no Log
+	Dir  string        // the folder that contains the owners' folders; used if Log is nil
 }
 
-// States of an owner that is moved.
+// States of a move.
 const (
-	MoveWaits = "waits" // it can be moved
-	MoveBegun = "begun" // an earlier move of it was cut short
-	MoveDone  = "done"  // it is in the new place
+	MoveWaits = "waits" // the move has not begun
+	MoveBegun = "begun" // an earlier run was interrupted
+	MoveDone  = "done"  // the owner is in the new place
 )
 
-// Moved says how a move went.
+// Moved is the result of a move.
 type Moved struct {
 	Owner  string
-	State  string        // after it; of a dry run, before it
-	Bytes  int64         // of the store's file
-	Pause  time.Duration // in which nobody could use the owner
-	Events uint64        // of the owner's log, which is the same in both places
+	State  string        // MoveWaits, MoveBegun or MoveDone: after the move, or as found by a dry run
+	Bytes  int64         // the size of the store's file in the old place
+	Pause  time.Duration // how long the owner could not be used; 0 if this run did not move it
+	Events uint64        // the number of the owner's events, the same in both places; 0 if this run did not move it
 }
 
 const (
-	// rounds bounds how often the new place is brought up to date before the old one is left,
-	// and fewChanges is, in bytes, how little is left then at best.
+	// rounds is the maximum number of times that the new place is brought up to date before the
+	// owner leaves the old one. A round with at most fewChanges bytes of changes is the last.
 	rounds     = 4
 	fewChanges = 64 << 10
-	// lockWait is how long a folder is waited for that others look into.
+	// lockWait is the timeout for a folder that another process has locked for a short time.
 	lockWait = 10 * time.Second
 )
 
@@ -79,9 +81,10 @@ type mover struct {
 	there       *destination
 }
 
-// Move moves an owner to another place while it is in use. from names the place where it is. A
-// dry run looks and changes nothing. Errors: ken.ErrExists where the new place has another
-// store of that owner; ken.ErrHeld while another process moves it.
+// Move moves an owner to another place while it is in use. from is the name of the place where the
+// owner is now. A dry run reports the state and changes nothing. An interrupted move is continued
+// by calling Move again. Errors: ken.ErrExists if the new place has another store of that owner;
+// ken.ErrHeld while another process moves the owner.
 func (w *Owners) Move(ctx context.Context, owner, from string, to Place, dry bool) (r Moved, err error) {
 	r.Owner = owner
 	m := &mover{w: w, owner: owner, from: from, to: to}
@@ -137,7 +140,8 @@ func (w *Owners) Move(ctx context.Context, owner, from string, to Place, dry boo
 	return r, m.there.tidy(ctx)
 }
 
-// copyOld copies the store as it is now in the old place.
+// copyOld copies the current state of the store in the old place to m.work, and sets m.old,
+// m.oldStanding and m.size.
 func (m *mover) copyOld(ctx context.Context) (err error) {
 	if m.old != nil {
 		err = m.old.Release()
@@ -147,7 +151,7 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 		return err
 	}
 	dir := filepath.Join(m.work, "old")
-	if m.w.o.Node == nil { // that of a log is brought up to date
+	if m.w.o.Node == nil { // a copy of a log is updated in place
 		m.copies++
 		dir += fmt.Sprint(m.copies)
 		if err := errors.Join(os.RemoveAll(filepath.Join(m.work, fmt.Sprint("old", m.copies-1))), os.MkdirAll(dir, 0o700)); err != nil {
@@ -155,7 +159,7 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 		}
 	}
 	err = m.w.copyTo(ctx, m.owner, dir)
-	for end := time.Now().Add(lockWait); errors.Is(err, commitlog.ErrUnreachable) && time.Now().Before(end); { // or the log was truncated meanwhile
+	for end := time.Now().Add(lockWait); errors.Is(err, commitlog.ErrUnreachable) && time.Now().Before(end); { // the log may have been truncated meanwhile
 		select {
 		case <-time.After(nodePause):
 		case <-ctx.Done():
@@ -164,7 +168,7 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 		err = m.w.copyTo(ctx, m.owner, dir)
 	}
 	var away *bolt.AwayError
-	if errors.As(err, &away) && m.w.o.Node == nil { // nobody serves it: it is read as it is
+	if errors.As(err, &away) && m.w.o.Node == nil { // the owner has left: no process changes the file
 		err = m.copyFolder(dir)
 	}
 	if err != nil {
@@ -177,12 +181,12 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 		m.size = info.Size()
 	}
 	if m.oldStanding, err = m.old.Standing(); err == nil && away != nil && m.oldStanding.Moved.ID == "" {
-		return away // what lies there is not what has left
+		return away // the copied store is not the one that has left
 	}
 	return err
 }
 
-// copyFolder copies a store that was left.
+// copyFolder copies a store whose owner has left the old place, which is a folder, to dir.
 func (m *mover) copyFolder(dir string) error {
 	from, err := bolt.Acquire(filepath.Join(m.w.dir, bolt.FolderName(m.owner)), bolt.Options{Owner: m.owner, LockTimeout: lockWait})
 	if err != nil {
@@ -195,7 +199,9 @@ func (m *mover) copyFolder(dir string) error {
 	return errors.Join(err, from.Release())
 }
 
-// compare says what is to be done, and under which name.
+// compare determines the state of the move, and the Arrival to record in the new place. The Arrival
+// has the ID of an interrupted move, or a new one. Errors: ken.ErrExists if the new place has
+// another store of the owner; a bolt.AwayError if the owner is in a third place.
 func (m *mover) compare() (a bolt.Arrival, state string, err error) {
 	old, there := m.oldStanding, m.there.standing
 	a = old.Arrival.Next(uuid.NewString(), m.from)
@@ -222,7 +228,7 @@ func (m *mover) compare() (a bolt.Arrival, state string, err error) {
 		}
 		a.ID = there.Arrival.ID
 		return a, MoveBegun, nil
-	case there.Moved.ID != "" && old.Arrival.Holds(there.Moved.ID): // back to where it came from
+	case there.Moved.ID != "" && old.Arrival.Holds(there.Moved.ID): // the owner moves back to a place that it left earlier
 		return a, MoveWaits, nil
 	case there.Used && !m.there.stale:
 		return refused(fmt.Sprintf("%s has an owner %q already", m.to.Name, m.owner), "Export one of the two and import it into the other. Nothing was changed.")
@@ -230,7 +236,7 @@ func (m *mover) compare() (a bolt.Arrival, state string, err error) {
 	return a, MoveWaits, nil
 }
 
-// follow brings the new place up to date while the old one is used.
+// follow brings the new place up to date while the old one still serves the owner.
 func (m *mover) follow(ctx context.Context, a bolt.Arrival) error {
 	for range rounds {
 		size, err := m.there.equal(ctx, m.old, a)
@@ -244,7 +250,8 @@ func (m *mover) follow(ctx context.Context, a bolt.Arrival) error {
 	return nil
 }
 
-// leave has the holder of the old place leave it.
+// leave makes the holder record that the owner has moved, and give up the store. It does nothing if
+// the owner has left already.
 func (m *mover) leave(ctx context.Context, a bolt.Arrival) error {
 	if m.oldStanding.Moved.ID != "" {
 		return nil
@@ -264,7 +271,8 @@ func (m *mover) leave(ctx context.Context, a bolt.Arrival) error {
 	return err
 }
 
-// move has the holder leave the store. What comes back at best is a bolt.AwayError.
+// move makes the holder give up the store for another place. It repeats the call until a holder
+// refuses the store, so it returns a bolt.AwayError on success.
 func (e *proxyEngine) move(ctx context.Context, m engine.Move) error {
 	return e.read(ctx, func(s store.Engine) error {
 		if c, away := s.(*remote.Client); away {
@@ -272,7 +280,7 @@ func (e *proxyEngine) move(ctx context.Context, m engine.Move) error {
 		}
 		r := e.s.role.Load()
 		switch {
-		case r == nil || r.store != s: // it has just been lost
+		case r == nil || r.store != s: // the role was lost meanwhile
 			return errLeft
 		case r.host == nil:
 			return &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: e.s.dir + " can't be written, so no owner can leave it", Try: "Make the folder writable."}
@@ -281,23 +289,25 @@ func (e *proxyEngine) move(ctx context.Context, m engine.Move) error {
 	})
 }
 
-// errLeft is that it has to be found out again who has the store.
+// errLeft makes read look for the holder again, after the store has left.
 var errLeft error = &remote.LostError{Sent: true, Err: errors.New("the store has left for another place")}
 
-// destination is an owner's store in the new place, before it is one.
+// destination is an owner's store in the new place while the move is not complete.
 type destination struct {
 	place    Place
 	owner    string
-	lock     *bolt.Lock // of the owner's folder, or of a copy of the log
+	lock     *bolt.Lock // of the owner's folder, or of a local copy of the log
 	standing bolt.Standing
-	stale    bool               // the folder's file is a copy of a log, which counts for nothing
-	tenure   *tenure            // of the log; nil for a folder
+	stale    bool               // the folder's file is an old copy of a log, which may be deleted
+	tenure   *tenure            // for reading the log; nil for a folder
 	writer   *commitlog.Writer  // nil for a folder, and before begin
 	at       commitlog.Mark     // the last record of the log
-	replaced bool               // by the whole of the old place's file, in this move
-	end      context.CancelFunc // of what the writer appends
+	replaced bool               // this run has replaced the content with the old place's file
+	end      context.CancelFunc // cancels the writer's appends
 }
 
+// openDestination opens the owner's store in the new place. dir is a folder for a copy of the log,
+// used if to is an engine. A dry run creates no folder in to.Dir.
 func openDestination(ctx context.Context, to Place, owner, dir string, dry bool) (d *destination, err error) {
 	d = &destination{place: to, owner: owner, end: func() {}}
 	if to.Log == nil {
@@ -312,7 +322,7 @@ func openDestination(ctx context.Context, to Place, owner, dir string, dry bool)
 	if to.Log == nil {
 		d.stale, _, err = isCopy(dir)
 	} else {
-		d.lock.LeaveUnsynced() // what counts is the log
+		d.lock.LeaveUnsynced() // the data is in the log
 		d.tenure = &tenure{n: &Node{o: NodeOptions{Log: to.Log}}, owner: owner, dir: dir, moves: true}
 		d.at, _, err = d.tenure.load(ctx, d.lock)
 	}
@@ -336,8 +346,8 @@ func (d *destination) close() error {
 	return d.lock.Release()
 }
 
-// begin notes that the owner comes here. From then on no other process that moves it can write
-// here: it is behind this record, or has no lock of the folder.
+// begin records that the owner is being moved here. From then on no other process can move the
+// owner here. In an engine its appends fail after this record; a folder is locked.
 func (d *destination) begin(a bolt.Arrival) error {
 	if d.tenure == nil {
 		if d.stale {
@@ -354,9 +364,10 @@ func (d *destination) begin(a bolt.Arrival) error {
 	return d.note(a)
 }
 
-// tenureDir is the folder that the lock is of.
+// tenureDir returns the owner's folder in a place without a log.
 func (d *destination) tenureDir() string { return filepath.Join(d.place.Dir, bolt.FolderName(d.owner)) }
 
+// note records an Arrival here.
 func (d *destination) note(a bolt.Arrival) error {
 	changes, err := bolt.Arrives(a)
 	if err != nil {
@@ -365,7 +376,7 @@ func (d *destination) note(a bolt.Arrival) error {
 	return d.change(changes)
 }
 
-// change brings changes here.
+// change applies changes to the file, after appending them to the log if there is one.
 func (d *destination) change(changes []byte) error {
 	if d.writer == nil {
 		return d.lock.Change(changes)
@@ -378,7 +389,7 @@ func (d *destination) change(changes []byte) error {
 	return d.lock.Apply([]bolt.Record{{LogMark: bolt.LogMark(at), Changes: changes}})
 }
 
-// moved is the error of an append.
+// moved converts the error of an append: a fenced log means that another process moves the owner.
 func (d *destination) moved(err error) error {
 	if errors.Is(err, commitlog.ErrFenced) {
 		return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: err, Try: "Let that one end."}
@@ -386,8 +397,9 @@ func (d *destination) moved(err error) error {
 	return err
 }
 
-// equal brings what is here to what is in another file, and returns how much that was, in bytes.
-// The first time it replaces all, so that no word stays of what was here before.
+// equal makes the store here equal to the file old, and returns the size of the changes in bytes.
+// The first call replaces the whole file, so that no previous content remains. So does a call with
+// more than bolt.MaxDifference bytes of changes. Both return bolt.MaxDifference.
 func (d *destination) equal(ctx context.Context, old *bolt.Lock, a bolt.Arrival) (size int64, err error) {
 	changes, few := []byte(nil), false
 	if d.replaced {
@@ -408,9 +420,9 @@ func (d *destination) equal(ctx context.Context, old *bolt.Lock, a bolt.Arrival)
 	return int64(len(changes)), d.check(old)
 }
 
-// complete brings what is missing, and notes that all is here.
+// complete applies the remaining changes, and records that the move is complete.
 func (d *destination) complete(ctx context.Context, old *bolt.Lock, a bolt.Arrival) error {
-	if d.writer == nil { // at once
+	if d.writer == nil { // one transaction for both
 		a.Done = true
 		return d.replace(ctx, old, a)
 	}
@@ -421,8 +433,8 @@ func (d *destination) complete(ctx context.Context, old *bolt.Lock, a bolt.Arriv
 	return d.note(a)
 }
 
-// tidy has a log hold no more than a snapshot of what arrived: what was forgotten while it was
-// copied is in none of its records then.
+// tidy replaces the log's records with a snapshot of the moved store. Otherwise the records could
+// contain claims that were forgotten during the move.
 func (d *destination) tidy(ctx context.Context) error {
 	if d.writer == nil {
 		return nil
@@ -433,13 +445,14 @@ func (d *destination) tidy(ctx context.Context) error {
 	return d.place.Log.Truncate(ctx, d.owner, d.at.Position)
 }
 
-// replace puts a whole file here. That of a log is read back from there.
+// replace replaces the store here with the file old. For a log it sends a snapshot, reads it back,
+// and truncates the log before it.
 func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arrival) error {
 	changes, err := bolt.Arrives(a)
 	if err != nil {
 		return err
 	}
-	if d.writer != nil { // nodes that have read what was here before must not take it for this
+	if d.writer != nil { // nodes that have read the previous log must not continue from there
 		if d.at, err = d.writer.Base(); err != nil {
 			return d.moved(err)
 		}
@@ -469,7 +482,7 @@ func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arriva
 	return d.check(old)
 }
 
-// check compares what is here with another file, value by value.
+// check returns an error if the store here differs from the file old in any value.
 func (d *destination) check(old *bolt.Lock) error {
 	changes, few, err := d.lock.Difference(old)
 	if err == nil && (len(changes) > 0 || !few) {

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// site is a place that owners are moved between, and how one opens it.
+// site is a place that owners are moved from or to, and can be opened.
 type site struct {
 	name string
 	log  *logtest.Memory // nil for a folder
@@ -47,7 +47,8 @@ func (s *site) place() shared.Place {
 
 var started atomic.Int32
 
-// open is a process at the site: a node with a folder of its own, or one that opens the folder.
+// open simulates a process at the site: a node with a folder of its own, or a process that opens the
+// site's folder.
 func (s *site) open(t *testing.T) *shared.Owners {
 	t.Helper()
 	o, dir := shared.Options{Log: slog.New(slog.DiscardHandler)}, s.dir
@@ -81,8 +82,8 @@ func textsOf(t *testing.T, w *shared.Owners, owner string) (out []string) {
 	return out
 }
 
-// writer writes until it is refused because the owner has moved. What it was told is durable
-// is in acked.
+// writer writes until a write is refused because the owner has moved. It sends the acknowledged
+// writes to acked.
 func writer(ctx context.Context, e store.Engine, name string, acked chan<- string) error {
 	for n := 0; ; n++ {
 		text := fmt.Sprintf("%s wrote word%d", name, n)
@@ -97,8 +98,8 @@ func writer(ctx context.Context, e store.Engine, name string, acked chan<- strin
 	}
 }
 
-// compare fails when something that was acknowledged is not there, or something is there twice.
-// Of each writer one write may be there of which it is not known. It returns what is there.
+// compare fails the test if an acknowledged write is missing, or if any write is there twice. Each
+// writer may have one more write, which was not acknowledged. It returns the writes that are there.
 func compare(t *testing.T, there, acked []string, writers int) []string {
 	t.Helper()
 	for _, text := range acked {
@@ -115,8 +116,9 @@ func compare(t *testing.T, there, acked []string, writers int) []string {
 	return there
 }
 
-// An owner moves while it is written to, from each kind of place to each other, and back: what
-// was acknowledged is there once, and the old place refuses it and says where it is.
+// TestAnOwnerMovesWhileItIsUsed moves an owner during writes, between all kinds of places and back.
+// Each acknowledged write must be there once, and the old place must refuse the owner and name the
+// new place.
 func TestAnOwnerMovesWhileItIsUsed(t *testing.T) {
 	a, b, folder := engineSite(t, "nats://a:4222"), engineSite(t, "postgres://b/ken"), folderSite(t)
 	var all []string
@@ -179,7 +181,7 @@ func TestAnOwnerMovesWhileItIsUsed(t *testing.T) {
 	}))
 }
 
-// dying is a log that answers nothing any more after a number of calls.
+// dying is a log whose calls all fail after a number of calls.
 type dying struct {
 	commitlog.Log
 	left atomic.Int64
@@ -229,8 +231,8 @@ func (d *dying) Truncate(ctx context.Context, owner string, upTo uint64) error {
 	return d.Log.Truncate(ctx, owner, upTo)
 }
 
-// A move that is cut short at any call is ended by the next one, and at no moment both places,
-// or another one, take a write.
+// TestAMoveThatIsCutShort interrupts a move at each call of a log. The next move must complete it, and
+// at no time may two places accept a write.
 func TestAMoveThatIsCutShort(t *testing.T) {
 	for n := int64(0); ; n++ {
 		a, b := engineSite(t, "nats://a:4222"), engineSite(t, "postgres://b/ken")
@@ -278,7 +280,8 @@ func TestAMoveThatIsCutShort(t *testing.T) {
 	}
 }
 
-// Who asks the new place before all is there waits, and gets no empty store.
+// TestAnOwnerThatComes checks that a caller at the new place waits until the move is complete, and
+// does not get an empty store.
 func TestAnOwnerThatComes(t *testing.T) {
 	a, b := engineSite(t, "nats://a:4222"), engineSite(t, "postgres://b/ken")
 	e, release, err := a.open(t).Get(t.Context(), "ada")
@@ -321,8 +324,8 @@ func TestAnOwnerThatComes(t *testing.T) {
 	}
 }
 
-// A folder whose owner has moved to an engine serves a node of that engine: the node begins with
-// what the engine has, and keeps the old file beside it.
+// TestANodeInTheFolderThatWasLeft starts a node of an engine in the folder that its owner has left.
+// The node must load the owner from the engine, and keep the old file beside it.
 func TestANodeInTheFolderThatWasLeft(t *testing.T) {
 	folder, b := folderSite(t), engineSite(t, "postgres://b/ken")
 	w := folder.open(t)
@@ -374,7 +377,7 @@ func TestANodeInTheFolderThatWasLeft(t *testing.T) {
 	must(t, errors.Join(in.Close(), node.Close()))
 }
 
-// following is a process at a site that has the other site as its next one.
+// following simulates a process at one site that has the other site as Options.Next.
 func following(t *testing.T, from, to *site) *shared.Owners {
 	t.Helper()
 	o, dir := shared.Options{Log: slog.New(slog.DiscardHandler), NextName: to.name}, from.dir
@@ -391,8 +394,9 @@ func following(t *testing.T, from, to *site) *shared.Owners {
 	return owners(t, dir, o)
 }
 
-// Processes that have a node of the new engine as well go on there: their clients' writes pause,
-// and none fails. An engine that the owner did not go to is not followed.
+// TestAMoveThatIsFollowed checks processes that also have a node of the new engine. They continue
+// there: their clients' writes wait, and none fails. They do not follow to an engine that the owner
+// has not moved to.
 func TestAMoveThatIsFollowed(t *testing.T) {
 	folder, a := folderSite(t), engineSite(t, "nats://a:4222")
 	b, c := engineSite(t, "postgres://b/ken"), engineSite(t, "postgres://c/ken")
@@ -470,7 +474,7 @@ func TestAMoveThatIsFollowed(t *testing.T) {
 	}
 }
 
-// snapshots is a log that calls back around each snapshot that is put.
+// snapshots is a log that calls before and after around each PutSnapshot.
 type snapshots struct {
 	commitlog.Log
 	before, after func() error
@@ -486,8 +490,8 @@ func (s *snapshots) PutSnapshot(ctx context.Context, owner string, position uint
 	return s.after()
 }
 
-// A node of the new place that has read what a move left there, and the beginning of the next
-// one, does not take it for what that one brings.
+// TestWhatANodeHasReadOfAMove checks a node of the new place that has read the records of an earlier
+// move and the beginning of the next one. It must not mix them with the data of the next move.
 func TestWhatANodeHasReadOfAMove(t *testing.T) {
 	a, b := engineSite(t, "nats://a:4222"), engineSite(t, "postgres://b/ken")
 	e, release, err := a.open(t).Get(t.Context(), "ada")

@@ -17,72 +17,74 @@ import (
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
-// NodeOptions configures a node. Log and ID are needed.
+// NodeOptions configures a node. Log and ID are required.
 type NodeOptions struct {
 	Log commitlog.Log
-	// ID names the process, unlike any other and any before.
+	// ID identifies the process. No other process, current or past, may have the same ID.
 	ID string
-	// Listen is the address at which other nodes reach the owners that this one serves. Default a
-	// free port of 127.0.0.1. Where it is taken, by another process of this machine, another
-	// port is.
+	// Listen is the address at which this node serves its owners to other nodes. Default a free
+	// port of 127.0.0.1. If the port is in use, the node listens on a free port of the same host.
 	Listen string
-	// Advertise is the host or the address that other nodes are told. Default Listen's, or one of
-	// this machine's.
+	// Advertise is the host, or the host and port, at which other nodes connect to this one. Default
+	// the host of Listen, or an address of this machine if Listen names none.
 	Advertise string
-	// Server and Client are for the connections between nodes. Both nil: there is no TLS, which
-	// is for one machine alone.
+	// Server and Client are the TLS configurations of the connections between nodes. Both nil
+	// means no TLS, which is allowed only if the node listens on a loopback address.
 	Server, Client *tls.Config
 	Version        string
-	Wall           func() time.Time // the clock of the machine, which may be set; default time.Now
+	Wall           func() time.Time // the wall clock; default time.Now
 	Logger         *slog.Logger     // default slog.Default()
 
-	later commitlog.Format // by how much its records are of a later format than this program's: for tests
+	later commitlog.Format // for tests: added to the format of the node's records
 }
 
-// Node is this process among those that share a log. It is safe for concurrent use.
+// Node is this process as a member of the processes that share a log. It is safe for concurrent use.
 type Node struct {
 	o       NodeOptions
 	router  remote.Router
 	address string
-	sole    bool // no other process of this machine can be reached at that address
+	sole    bool // no other live process can have the same address
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu   sync.Mutex // guards the rest
-	beat time.Time  // when the last beat that was heard began
-	wall time.Time  // the same, by the clock of the machine
-	era  uint64     // how often others may have taken this node for dead
-	seen map[string]sighting
-	full time.Time // when the disk of the folder had no room last
+	mu   sync.Mutex          // guards the rest
+	beat time.Time           // when the last successful beat began; zero if others may consider this node dead
+	wall time.Time           // the same time by the wall clock
+	era  uint64              // how often others may have considered this node dead: see checkEra
+	seen map[string]sighting // other nodes, by ID
+	full time.Time           // when the folder's disk was last full; zero for never
 }
 
-// sighting is what is known of another node.
+// sighting is what this node has observed about another node.
 type sighting struct {
 	beats  uint64
-	since  time.Time // when it changed
-	looked time.Time
-	asked  time.Time // when somebody last wanted to know
-	gone   time.Time // when its machine last said that nobody listens at its address
+	since  time.Time // when beats was last seen to change
+	looked time.Time // when the node was last read from the log
+	asked  time.Time // when Lives was last called for the node
+	gone   time.Time // when its machine last refused a connection to its address
 }
 
 const (
-	// leaveWait bounds how long the engine is told that something is over.
+	// leaveWait is the timeout for giving back a lease and removing a node from the engine, and for
+	// meet.
 	leaveWait = 2 * time.Second
-	// lookEvery is how often a node that is waited for is looked at.
+	// lookEvery is the age after which Lives reads a node again.
 	lookEvery = 200 * time.Millisecond
-	// leaseWait bounds how long the engine is asked who serves an owner, which is longer than a
-	// client of NATS stays with a server that does not answer.
+	// leaseWait is the timeout for reading an owner's lease. It is longer than the time after which
+	// a NATS client leaves a server that does not answer.
 	leaseWait = 5 * time.Second
-	// fullWait is how long a node whose disk has no room leaves its owners to others.
+	// fullWait is how long a node whose disk is full opens no stores, so that other nodes can.
 	fullWait = 3 * time.Second
-	// meetEvery is how often a node looks for others that it does not know.
+	// meetEvery is the interval at which a node lists the others: see meet.
 	meetEvery = 10 * time.Second
-	// watched is how long a node is looked at after somebody wanted to know of it.
+	// watched is how long a node is read regularly after the last call of Lives for it.
 	watched = 10 * time.Minute
 )
 
-// StartNode begins to beat and to listen. The log is the node's, and is closed with it.
+// StartNode sends a first beat, listens, and starts to send beats regularly. ctx is for the start
+// only. Node.Close closes o.Log; if StartNode fails, the caller has to close it. Errors:
+// ken.ErrRefused without TLS on an address that is not a loopback address.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -126,7 +128,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	return n, nil
 }
 
-// meets looks for other nodes again and again, until ctx ends.
+// meets calls meet at once and then every meetEvery, until ctx ends.
 func (n *Node) meets(ctx context.Context) {
 	for tick := time.NewTicker(meetEvery); ; {
 		n.meet(ctx)
@@ -139,9 +141,10 @@ func (n *Node) meets(ctx context.Context) {
 	}
 }
 
-// meet begins to watch the nodes that there are, so that it is known since when one that is needed
-// later has been silent. One that had this node's address has ended: it is forgotten, so that
-// nobody waits for it. If it has not, its next beat says so.
+// meet lists the nodes in the engine and begins to observe each. So when a node is needed later, this
+// one already knows for how long it has been silent. An entry with this node's own address belongs to
+// a process that has ended: meet removes it, so that no node waits for it. If that process is alive
+// after all, its next beat adds the entry again.
 func (n *Node) meet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leaveWait)
 	defer cancel()
@@ -160,18 +163,19 @@ func (n *Node) meet(ctx context.Context) {
 	}
 }
 
-// format is that of the node's records.
+// format returns the format of the node's records.
 func (n *Node) format() commitlog.Format { return commitlog.Current + n.o.later }
 
-// otherVersion says which node has messages that this one can't read.
+// otherVersion returns the error for an owner whose node speaks another version of the protocol.
 func (n *Node) otherVersion(ctx context.Context, owner, id string, cause error) error {
-	other, _ := n.o.Log.Node(ctx, id) // else its version is not known
+	other, _ := n.o.Log.Node(ctx, id) // after an error its version is unknown
 	return &ken.Error{Code: ken.CodeHeld, Field: "version", Err: cause,
 		Msg: fmt.Sprintf("owner %q is served by node %s at %s, version %s, whose messages version %s can't read", owner, id, other.Address, cmp.Or(other.Version, "unknown"), cmp.Or(n.o.Version, "unknown")),
 		Try: "Start all nodes with one version. Until then, ask that node, or stop it: another node takes over."}
 }
 
-// advertised is what others are told of where a node listens.
+// advertised returns the address that other nodes connect to. listens is the listener's address;
+// advertise is NodeOptions.Advertise.
 func advertised(listens net.Addr, advertise string) (string, error) {
 	tcp, is := listens.(*net.TCPAddr)
 	if !is {
@@ -193,7 +197,7 @@ func advertised(listens net.Addr, advertise string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// ownAddress is an address of this machine that others may reach; "" for none.
+// ownAddress returns a global unicast address of this machine; "" if there is none.
 func ownAddress() string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -207,13 +211,14 @@ func ownAddress() string {
 	return ""
 }
 
+// loopback reports whether the host of an address is localhost or a loopback IP address.
 func loopback(address string) bool {
 	host, _, _ := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// beats says that the node lives, until ctx ends.
+// beats sends a beat every commitlog.Every, until ctx ends. After each it reads the other nodes.
 func (n *Node) beats(ctx context.Context) {
 	tick := time.NewTicker(commitlog.Every)
 	defer tick.Stop()
@@ -236,6 +241,7 @@ func (n *Node) beats(ctx context.Context) {
 	}
 }
 
+// beatOnce sends a beat, and records its time if it succeeds.
 func (n *Node) beatOnce(ctx context.Context) error {
 	began, wall := time.Now(), n.o.Wall().Round(0)
 	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid/2)
@@ -250,9 +256,9 @@ func (n *Node) beatOnce(ctx context.Context) error {
 	return nil
 }
 
-// checkEra notes whether others may have taken this node for dead since it was last heard. A
-// process that was paused knows it by its clock; of a machine that slept, the wall clock knows.
-// n.mu is held.
+// checkEra begins a new era if the last beat was commitlog.Valid ago or more: others may have
+// considered this node dead meanwhile. It checks two clocks. The monotonic clock shows that the
+// process was paused; only the wall clock shows that the machine was suspended. n.mu is held.
 func (n *Node) checkEra() {
 	if !n.beat.IsZero() && max(time.Since(n.beat), n.o.Wall().Round(0).Sub(n.wall)) >= commitlog.Valid {
 		n.era++
@@ -260,7 +266,7 @@ func (n *Node) checkEra() {
 	}
 }
 
-// currentEra is the era that begins no later than now.
+// currentEra returns the current era, after checkEra.
 func (n *Node) currentEra() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -268,7 +274,8 @@ func (n *Node) currentEra() uint64 {
 	return n.era
 }
 
-// valid reports whether others have taken this node for alive since an era began.
+// valid reports whether the era is still the current one, and this node has sent a beat in it. Then
+// no other node has considered this one dead since the era began.
 func (n *Node) valid(era uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -276,8 +283,9 @@ func (n *Node) valid(era uint64) bool {
 	return n.era == era && !n.beat.IsZero()
 }
 
-// Lives reports whether a node lives, as far as this one has seen: one that is looked at for
-// the first time does. When it can't be found out, it does.
+// Lives reports whether a node is alive, as far as this node has observed. A node that the log lacks
+// is not alive. A node that is read for the first time is considered alive, and so is every node
+// that can't be read.
 func (n *Node) Lives(ctx context.Context, id string) bool {
 	if id == n.o.ID {
 		return true
@@ -299,20 +307,20 @@ func (n *Node) Lives(ctx context.Context, id string) bool {
 	return was.beats != 0 && silent < commitlog.Dead && (silent < commitlog.Gone || time.Since(was.gone) > commitlog.Gone)
 }
 
-// look looks at a node, and notes whether it has changed.
+// look reads a node from the log, and records whether it has sent a beat since the last time.
 func (n *Node) look(ctx context.Context, id string) (sighting, error) {
 	got, err := n.o.Log.Node(ctx, id)
 	if err != nil {
 		return sighting{}, err
 	}
-	now := time.Now() // not before: the answer may have waited for an election
+	now := time.Now() // after the call, which may have waited for an election
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	was, known := n.seen[id]
 	if !known {
 		was.asked = now
 	}
-	if !known || got.Beats > was.beats || got.Beats == 0 { // a server that is behind may give an older one
+	if !known || got.Beats > was.beats || got.Beats == 0 { // a server that lags behind may return an older value
 		was.beats, was.since = got.Beats, now
 	}
 	was.looked = now
@@ -320,8 +328,8 @@ func (n *Node) look(ctx context.Context, id string) (sighting, error) {
 	return was, nil
 }
 
-// lookAtOthers looks at the nodes that somebody wanted to know of, so that it is known since
-// when one that is needed later has been silent.
+// lookAtOthers reads the observed nodes, so that this node knows for how long each has been silent.
+// It stops observing nodes that have left, and those that Lives was not called for during watched.
 func (n *Node) lookAtOthers(ctx context.Context) {
 	var ids []string
 	n.mu.Lock()
@@ -336,11 +344,11 @@ func (n *Node) lookAtOthers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitlog.Every)
 	defer cancel()
 	for _, id := range ids {
-		_, _ = n.look(ctx, id) // else it is looked at next time
+		_, _ = n.look(ctx, id) // after an error it is read next time
 	}
 }
 
-// refused notes that the machine of a node says that nobody listens at its address.
+// refused records that the machine of a node refused a connection to the node's address.
 func (n *Node) refused(id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -350,7 +358,7 @@ func (n *Node) refused(id string) {
 	}
 }
 
-// noteFull notes that the disk has no room, if that is what an error says.
+// noteFull records that the disk is full, if err says so.
 func (n *Node) noteFull(err error) {
 	if !bolt.IsFull(err) {
 		return
@@ -360,7 +368,7 @@ func (n *Node) noteFull(err error) {
 	n.full = time.Now()
 }
 
-// trouble is why this node can't serve anybody just now; nil when it can.
+// trouble returns the reason why this node can't serve owners now; nil if it can.
 func (n *Node) trouble() error {
 	if n.wasFull() {
 		return errFull
@@ -373,27 +381,27 @@ func (n *Node) trouble() error {
 	return nil
 }
 
-// Errors of a node that can't serve anybody.
+// Errors of a node that can't serve owners.
 var (
 	errFull = &ken.Error{Code: ken.CodeUnavailable, Msg: "the disk of this node's folder is full", Try: "Make room there, set a smaller store.folder_mb, or ask another node: it takes the owner over."}
 	errAway = &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Try: "See ken doctor, and whether the servers of store.url run and have room on their disks."}
 )
 
-// with returns one of these errors with its cause.
+// with returns a copy of one of these errors, with a cause.
 func with(e *ken.Error, cause error) error {
 	full := *e
 	full.Err = cause
 	return &full
 }
 
-// wasFull reports whether the disk had no room a moment ago.
+// wasFull reports whether the disk was full within the last fullWait.
 func (n *Node) wasFull() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !n.full.IsZero() && time.Since(n.full) < fullWait
 }
 
-// holder returns the lease of an owner, and whether another node that lives has it.
+// holder returns the lease of an owner, and whether another node that is alive has it.
 func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, another bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseWait)
 	defer cancel()
@@ -401,7 +409,8 @@ func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, ano
 	return l, err == nil && l.Node != "" && l.Node != n.o.ID && n.Lives(ctx, l.Node), err
 }
 
-// take takes an owner's lease. Errors: ken.ErrHeld while a node that lives has it.
+// take takes an owner's lease for this node. token is what other nodes must send to connect. Errors:
+// ken.ErrHeld if another node that is alive has the lease, or takes it at the same time.
 func (n *Node) take(ctx context.Context, owner, token string) (commitlog.Lease, error) {
 	l, another, err := n.holder(ctx, owner)
 	if err != nil {
@@ -417,7 +426,8 @@ func (n *Node) take(ctx context.Context, owner, token string) (commitlog.Lease, 
 	return l, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node", owner), Try: "Try again."}
 }
 
-// giveBack lets a lease go. Where that fails, others find out that nobody serves the owner.
+// giveBack releases a lease. If that fails, other nodes find out by themselves that this node no
+// longer serves the owner.
 func (n *Node) giveBack(owner string, l commitlog.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 	defer cancel()
@@ -427,7 +437,7 @@ func (n *Node) giveBack(owner string, l commitlog.Lease) {
 	}
 }
 
-// Close ends the node, once its owners are closed.
+// Close ends the node and closes its log. Its Owners must be closed before.
 func (n *Node) Close() error {
 	n.stop()
 	err := n.router.Close()

@@ -21,14 +21,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// cluster is nodes that share a log in memory, each with a folder of its own.
+// cluster is a set of nodes that share a log in memory. Each has a folder of its own.
 type cluster struct {
 	t   *testing.T
 	log *logtest.Memory
 	n   int
 }
 
-// member is one of them.
+// member is a node of a cluster, with its Owners.
 type member struct {
 	*shared.Owners
 	dir  string
@@ -69,7 +69,8 @@ func (m *member) engine(t *testing.T, owner string) store.Engine {
 	return s
 }
 
-// What one node has written is there on the next one, which has another folder.
+// TestAnotherNodeTakesOver checks that a second node, with another folder, has what the first one
+// wrote.
 func TestAnotherNodeTakesOver(t *testing.T) {
 	c := newCluster(t)
 	first := c.start(shared.Options{})
@@ -90,9 +91,8 @@ func TestAnotherNodeTakesOver(t *testing.T) {
 	}
 }
 
-// A node that the engine does not hear of for a while is no holder any more: another one
-// is, what the first one acknowledged is there, and what it writes from then on is not
-// acknowledged.
+// TestANodeThatIsCutOff cuts a node off from the engine. Another node must become the holder, with all
+// acknowledged writes of the first one. Later writes of the first one must not be acknowledged.
 func TestANodeThatIsCutOff(t *testing.T) {
 	c := newCluster(t)
 	first, second := c.start(shared.Options{}), c.start(shared.Options{})
@@ -121,8 +121,8 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	}
 }
 
-// Many writers of many owners, on nodes that come and go: nothing that was acknowledged is
-// lost, and nothing is there twice.
+// TestNodesComeAndGo runs many writers for many owners while nodes start and end. No acknowledged
+// write may be lost, and none may be there twice.
 func TestNodesComeAndGo(t *testing.T) {
 	c := newCluster(t)
 	const writers, rounds, owners = 4, 25, 3
@@ -167,7 +167,8 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 }
 
-// A store that was there before becomes the beginning of the log.
+// TestAStoreOfBeforeIsAdopted checks that a store that is older than its log becomes the beginning
+// of the log.
 func TestAStoreOfBeforeIsAdopted(t *testing.T) {
 	dir := t.TempDir()
 	alone := shared.NewOwners(dir, 0, shared.Options{})
@@ -199,7 +200,8 @@ func TestAStoreOfBeforeIsAdopted(t *testing.T) {
 	}
 }
 
-// A folder may be deleted at any time, also in part, and one that is damaged is made again.
+// TestAFolderIsACopy checks that a node restores its folder after it was deleted, wholly or in part,
+// or damaged.
 func TestAFolderIsACopy(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"deleted": func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) },
@@ -236,8 +238,8 @@ func TestAFolderIsACopy(t *testing.T) {
 	}
 }
 
-// A node that was away while a claim was forgotten has no word of it in its files when it
-// answers again.
+// TestForgettingReachesNodesThatWereAway checks a node that was away while a claim was forgotten. When
+// it answers again, its files must not contain the claim's text.
 func TestForgettingReachesNodesThatWereAway(t *testing.T) {
 	c := newCluster(t)
 	away := c.start(shared.Options{})
@@ -278,7 +280,8 @@ func onDisk(t *testing.T, dir, word string) (found bool) {
 	return found
 }
 
-// A copy that no engine is behind takes no writes: they would be in no log.
+// TestACopyWithoutItsEngineIsRefused checks that a copy of a log can't be opened without its engine:
+// writes to it would not get into the log.
 func TestACopyWithoutItsEngineIsRefused(t *testing.T) {
 	c := newCluster(t)
 	m := c.start(shared.Options{})
@@ -290,8 +293,8 @@ func TestACopyWithoutItsEngineIsRefused(t *testing.T) {
 	}
 }
 
-// A store of its own that is damaged is no copy: it is not thrown away because the engine has
-// another one of that owner.
+// TestADamagedStoreOfItsOwnIsKept checks that a damaged store that is not a copy of a log is not
+// deleted, even if the engine has a store of the same owner.
 func TestADamagedStoreOfItsOwnIsKept(t *testing.T) {
 	c := newCluster(t)
 	write(t, c.start(shared.Options{}).engine(t, ""), claim(t, "the port is 8080"))
@@ -309,8 +312,8 @@ func TestADamagedStoreOfItsOwnIsKept(t *testing.T) {
 	}
 }
 
-// What a killed process has left in a folder does not keep the next one from the node that
-// holds the owner now.
+// TestAStaleHolderFile checks that the holder.json of a killed process does not prevent the next
+// process from reaching the node that holds the owner now.
 func TestAStaleHolderFile(t *testing.T) {
 	c := newCluster(t)
 	other := c.start(shared.Options{})
@@ -324,7 +327,7 @@ func TestAStaleHolderFile(t *testing.T) {
 	}
 }
 
-// brokenSnapshots is a log that takes no snapshot for a while.
+// brokenSnapshots is a log that accepts no snapshots while broken is set.
 type brokenSnapshots struct {
 	*logtest.Memory
 	broken atomic.Bool
@@ -337,7 +340,7 @@ func (b *brokenSnapshots) PutSnapshot(ctx context.Context, owner string, positio
 	return b.Memory.PutSnapshot(ctx, owner, position, r)
 }
 
-// Adopting a store that is cut short is done again.
+// TestAdoptingIsDoneAgain checks that the interrupted adoption of a store is repeated.
 func TestAdoptingIsDoneAgain(t *testing.T) {
 	dir := t.TempDir()
 	alone := shared.NewOwners(dir, 0, shared.Options{})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Beyond the limit, a store is opened when another one has been. Who gives up waiting, or closes
-// all, does not wait for it.
+// TestOpeningsWaitForEachOther checks that openings beyond the limit wait until another one is
+// complete. A caller whose context ends, and Close, do not wait for that.
 func TestOpeningsWaitForEachOther(t *testing.T) {
 	put := make(chan string, 8)
 	w := NewOwners(t.TempDir(), 1, Options{OnPutAway: func(owner string) { put <- owner }})

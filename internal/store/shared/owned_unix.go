@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ours reports whether a file is this user's.
+// ours reports whether a file belongs to this user.
 func ours(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Getuid()

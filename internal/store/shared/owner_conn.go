@@ -20,50 +20,51 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ownerConn is this process's place at an owner's store, be it the holder's or a
-// client's.
+// ownerConn is this process's connection to an owner's store, as its holder or as a
+// client of its holder.
 type ownerConn struct {
 	w      *Owners
 	owner  string
 	dir    string
 	engine *proxyEngine
-	uses   int // guarded by Owners.mu
+	uses   int // number of current users, see Owners.use; guarded by Owners.mu
 
 	ctx     context.Context // ends when the connection is closed
 	cancel  context.CancelFunc
-	role    atomic.Pointer[role] // nil while there is none; written with mu held
-	running sync.WaitGroup       // of elections
-	silent  atomic.Pointer[silentHolder]
-	gone    atomic.Bool // retired; written with mu held
+	role    atomic.Pointer[role]         // nil while the process has no role; written with mu held
+	running sync.WaitGroup               // of elections
+	silent  atomic.Pointer[silentHolder] // nil unless the last attempt met a holder that does not answer
+	gone    atomic.Bool                  // set by retire; written with mu held
 
 	mu     sync.Mutex // guards the rest
-	trying *election  // under way; nil for none
-	err    error      // of the last one
+	trying *election  // the current election; nil for none
+	err    error      // result of the last election
 }
 
-// role is what a process is to a store. One of host, client and alone is set.
+// role is the way in which this process accesses a store. Exactly one of host, client and alone is set.
 type role struct {
 	store  store.Engine
 	host   *host
 	client *remote.Client
-	alone  io.Closer // a store that is read alone
+	alone  io.Closer // a store that this process has opened read-only
 }
 
-// silentHolder is a process that has the folder and does not answer.
+// silentHolder is a process that holds the folder but does not answer.
 type silentHolder struct {
 	pid   int
-	since time.Time
+	since time.Time // since when it has not answered
 }
 
 func (h *silentHolder) err() error { return remote.HungError(h.pid, time.Since(h.since)) }
 
-// election is an attempt to get a role.
+// election is an attempt to get a role, which all callers wait for together.
 type election struct {
-	done chan struct{} // closed when role or err is set
+	done chan struct{} // closed after role or err is set
 	role *role
 	err  error
 }
 
+// newSeat returns an ownerConn without a role: see current.
 func newSeat(w *Owners, owner, dir string) *ownerConn {
 	s := &ownerConn{w: w, owner: owner, dir: dir}
 	s.engine = &proxyEngine{s}
@@ -71,9 +72,9 @@ func newSeat(w *Owners, owner, dir string) *ownerConn {
 	return s
 }
 
-// current is the role that there is, or that the next election gives, which it
-// waits for. A retired connection has none, even while what was asked before is
-// still answered.
+// current returns the current role. If there is none, it waits for the result of an
+// election. A retired connection returns errClosed, even while earlier calls are still
+// being answered.
 func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	if s.gone.Load() {
 		return nil, errClosed
@@ -95,7 +96,7 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	e := s.elect(nil)
 	s.mu.Unlock()
 	if h := s.silent.Load(); h != nil {
-		if _, bounded := ctx.Deadline(); bounded { // a turn does not wait for it each time
+		if _, bounded := ctx.Deadline(); bounded { // a call with a deadline must not use it up on a hung holder
 			return nil, h.err()
 		}
 	}
@@ -107,7 +108,8 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	}
 }
 
-// late is why ctx has ended before there was an answer.
+// late returns the error for a ctx that has ended before an answer came. After a timeout it includes
+// the reason why this node can't serve owners, if there is one.
 func (s *ownerConn) late(ctx context.Context) error {
 	err := ctx.Err()
 	if n := s.w.o.Node; n != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -118,8 +120,8 @@ func (s *ownerConn) late(ctx context.Context) error {
 	return err
 }
 
-// elect begins an election, or returns the one under way, after a role that was lost has
-// ended. s.mu is held.
+// elect starts an election, or returns the current one. The new election first closes before, the
+// role that was lost; nil for none. s.mu is held.
 func (s *ownerConn) elect(before *role) *election {
 	if s.trying != nil {
 		return s.trying
@@ -156,16 +158,18 @@ func (s *ownerConn) elect(before *role) *election {
 }
 
 const (
-	// firstPause and lastPause bound the time between two attempts to find a holder:
-	// a socket that is not there yet will be in some milliseconds.
+	// firstPause and lastPause are the shortest and the longest pause between two attempts
+	// to find a holder, before random variation. They are short because a new holder
+	// needs only some milliseconds to open its socket.
 	firstPause = time.Millisecond
 	lastPause  = 20 * time.Millisecond
-	// nodePause is lastPause where the engine is asked each time.
+	// nodePause replaces lastPause on a node, because each attempt is a request to the engine.
 	nodePause = 100 * time.Millisecond
 )
 
-// findRole looks for a role until there is one: the holder's if nobody has it, else a
-// client's of who has.
+// findRole tries to become the holder or a client of the holder, in turn, until one
+// succeeds. It gives up after Options.Wait, when the connection is closed, or at an error
+// that would not change.
 func (s *ownerConn) findRole() (*role, error) {
 	begun, longest := time.Now(), lastPause
 	end := begun.Add(s.w.o.Wait)
@@ -179,12 +183,12 @@ func (s *ownerConn) findRole() (*role, error) {
 			return r, nil
 		}
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
-		_, fenced := remote.Lost(err) // while it opened
+		_, fenced := remote.Lost(err) // the lease was lost during the opening
 		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
 		var elsewhere *bolt.AwayError
 		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
 		full := s.w.o.Node != nil && bolt.IsFull(err)
-		behind := errors.Is(err, errLess) // or the server that was asked is
+		behind := errors.Is(err, errLess) // the log is shorter than the copy, perhaps because a server lags behind
 		if !unwritable && !away && !comes && !full && !behind && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
@@ -195,13 +199,13 @@ func (s *ownerConn) findRole() (*role, error) {
 			return r, nil
 		case final(connect):
 			return nil, connect
-		case unwritable: // nobody serves it, and this process can't hold it
+		case unwritable: // no process serves the store, and this one can't hold it
 			return s.readOnly(err)
 		case s.ctx.Err() != nil:
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
-		case full && time.Since(begun) > fullWait: // nobody has room
+		case full && time.Since(begun) > fullWait: // no other node has taken the owner over
 			return nil, err
 		case time.Now().After(end) && (comes || behind):
 			return nil, err
@@ -221,8 +225,9 @@ func (s *ownerConn) findRole() (*role, error) {
 	}
 }
 
-// holdWithRoom is hold, and a node whose disk is full makes room, or leaves the owner to others for
-// a while.
+// holdWithRoom is hold, with a treatment of full disks on a node: it deletes copies of other stores
+// and tries again. If that does not help, it returns errFull for the next fullWait, so that another
+// node can hold the owner.
 func (s *ownerConn) holdWithRoom() (*role, error) {
 	n := s.w.o.Node
 	if n != nil && n.wasFull() {
@@ -242,13 +247,15 @@ func (s *ownerConn) holdWithRoom() (*role, error) {
 	return r, err
 }
 
-// hangs reports whether the holder said nothing to two connections.
+// hangs reports whether the holder has not answered for twice remote.Silence, the time of two
+// attempts to connect.
 func (s *ownerConn) hangs() bool {
 	h := s.silent.Load()
 	return h != nil && time.Since(h.since) >= 2*remote.Silence
 }
 
-// listenFor notes whether the holder took a connection and then said nothing.
+// listenFor updates s.silent after an attempt to connect, which returned connect. The holder is
+// silent if it accepted the connection and did not answer in time.
 func (s *ownerConn) listenFor(connect error) {
 	if !errors.Is(connect, os.ErrDeadlineExceeded) {
 		s.silent.Store(nil)
@@ -259,7 +266,7 @@ func (s *ownerConn) listenFor(connect error) {
 	}
 }
 
-// readOnly opens the store for reading alone.
+// readOnly opens the store read-only, because its folder can't be written. cause is the error of hold.
 func (s *ownerConn) readOnly(cause error) (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
@@ -271,10 +278,10 @@ func (s *ownerConn) readOnly(cause error) (*role, error) {
 	return &role{store: b, alone: b}, nil
 }
 
-// errNobody is that nobody says where the store is served.
+// errNobody means that no address of a holder is known.
 var errNobody = errors.New("nobody serves the store")
 
-// join becomes a client of the holder: a process of this machine, or another node.
+// join connects to the holder as a client. The holder is a process on this machine, or another node.
 func (s *ownerConn) join() (*role, error) {
 	h, err := bolt.ReadHolder(s.dir), errNobody
 	if h.Address != "" {
@@ -283,7 +290,7 @@ func (s *ownerConn) join() (*role, error) {
 			return r, err
 		}
 	}
-	if n := s.w.o.Node; n != nil { // what the folder says may be of a process that was killed
+	if n := s.w.o.Node; n != nil { // holder.json may be that of a killed process, so the lease counts as well
 		l, another, asked := n.holder(s.ctx, s.owner)
 		if asked != nil {
 			return nil, asked
@@ -295,8 +302,8 @@ func (s *ownerConn) join() (*role, error) {
 	return nil, err
 }
 
-// joinAt becomes a client of the process that serves the store at an address; node names it
-// where it is another node.
+// joinAt connects as a client to the process that serves the store at h.Address. node is the ID of
+// another node; "" for a process on this machine.
 func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
@@ -318,20 +325,21 @@ func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*rol
 	return r, nil
 }
 
-// final reports whether trying again would give the same: the holder is of another
-// version, or the folder another owner's.
+// final reports whether connecting again would give the same error: the holder has another
+// version of the protocol, or serves another owner.
 func final(err error) bool {
 	var e *ken.Error
 	return errors.Is(err, ken.ErrHeld) || errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
 }
 
-// lost gives up a client's role whose holder is gone, or a holder's that has lost its right,
-// and looks for another one: at once, so that the store has a holder, unless that process
-// lives on and nobody here has a use for the store.
+// lost gives up a role: that of a client whose holder is gone, or of a holder that has lost its
+// right. Then it starts an election, so that the store soon has a holder again. If evicted, the
+// former holder has only closed an idle store, and a client starts an election only if the store is
+// in use here. lost does nothing if r is no longer the current role.
 func (s *ownerConn) lost(r *role, evicted bool) {
 	wanted := !evicted || s.w.inUse(s)
 	s.mu.Lock()
-	mine := s.role.Load() == r && !(r.host != nil && s.gone.Load()) // else close ends it
+	mine := s.role.Load() == r && !(r.host != nil && s.gone.Load()) // otherwise close ends the role
 	if mine {
 		s.role.Store(nil)
 		switch {
@@ -343,27 +351,27 @@ func (s *ownerConn) lost(r *role, evicted bool) {
 	}
 	s.mu.Unlock()
 	if mine && r.client != nil {
-		r.client.Leave() // what a holder that ends was asked it answers
+		r.client.Leave() // a holder that ends still answers pending calls
 	}
 }
 
-// failed reports whether there is no role because there was none to be had.
+// failed reports whether there is no role because the last election failed.
 func (s *ownerConn) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.role.Load() == nil && s.trying == nil && s.err != nil
 }
 
-// retire makes every later call fail.
+// retire makes later calls of current fail with errClosed.
 func (s *ownerConn) retire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone.Store(true)
 }
 
-// close gives up the role of a retired connection. A store of this process's own stays
-// where those who still work with it find it: closed, it says so, while nothing at
-// all would look like a store without records.
+// close gives up the role of a retired connection. A role as holder stays set: callers
+// that still use the store get its error that it is closed. Without a role, calls that
+// return no error would return nothing, as if the store were empty.
 func (s *ownerConn) close(evicted bool) error {
 	s.cancel()
 	s.running.Wait()
@@ -382,7 +390,8 @@ func (s *ownerConn) close(evicted bool) error {
 // valid reports whether a role can still be used.
 func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
-// held is valid as far as it was noticed.
+// held is a fast version of valid for frequent calls: it reads no clock, so it may not notice yet
+// that the holder has lost its right.
 func (r *role) held() bool {
 	return r.host == nil || !r.host.leaving.Load() && (r.host.tenure == nil || !r.host.tenure.lost.Load())
 }

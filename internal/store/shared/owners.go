@@ -14,23 +14,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Owners opens owners' stores under one folder as they are asked for, and closes
-// the least recently used beyond a limit. Owners share nothing but the folder
-// that theirs lie in. Safe for concurrent use.
+// Owners opens the stores of owners in the folders below one folder, on demand. It
+// closes the least recently used idle stores beyond a limit. The stores of different
+// owners share no data. Owners is safe for concurrent use.
 //
-// A store is in use while somebody here has it, or while it answers another
-// process. A process that is connected and asks for nothing keeps no store open:
-// it hears that the store was let go, and holds it itself if it has a use for it.
+// A store is in use while a caller in this process has not released it, or while it
+// answers a request of another process. An idle connection of another process does not
+// keep a store open. When the store is closed, that process is notified, and becomes
+// the holder itself if the store is in use there.
 type Owners struct {
 	dir   string
 	limit int
 	o     Options
 
-	next  *Owners  // of the engine that owners move to; nil for none
-	moved sync.Map // owner → the ID of the move by which it went to next
-	comes sync.Map // of a next: owner → the ID of the move by which it must have come
+	next  *Owners  // serves owners that have moved to Options.Next; nil for none
+	moved sync.Map // owner → the ID of the move that brought it to next
+	comes sync.Map // used in a next only: owner → the ID of the move that must have brought it here
 
-	leaving sync.WaitGroup // of stores that are being closed
+	leaving sync.WaitGroup // counts stores that are being closed by leave
 	opening chan struct{}  // holds an element for each store that is being opened here, limit of them at most
 	copies  copies
 	grown   chan struct{} // holds an element when the folder may have grown
@@ -44,17 +45,18 @@ type Owners struct {
 	closed  bool
 }
 
-// DefaultOpenOwners is how many stores stay open when no limit is given: each
-// costs some file handles and, where it is held, its rows and vectors in memory.
+// DefaultOpenOwners is the default limit of open stores. Each open store needs some
+// file handles and, in its holder, memory for its rows and vectors.
 const DefaultOpenOwners = 16
 
-// NewOwners serves the owners whose folders lie in dir. limit <= 0 means
-// DefaultOpenOwners.
+// NewOwners returns an Owners for the stores below dir. limit is the number of stores
+// that stay open, and also of those that are opened at the same time; 0 or less means
+// DefaultOpenOwners. The caller has to call Close.
 func NewOwners(dir string, limit int, o Options) *Owners {
 	if limit <= 0 {
 		limit = DefaultOpenOwners
 	}
-	if abs, err := filepath.Abs(dir); err == nil { // else it is as good as it was
+	if abs, err := filepath.Abs(dir); err == nil { // after an error dir is used as given
 		dir = abs
 	}
 	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), grown: make(chan struct{}, 1), open: map[string]*list.Element{}, used: list.New()}
@@ -65,7 +67,7 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	life, stop := context.WithCancel(context.Background())
 	w.stop = stop
 	if o.Node != nil && o.Folder > 0 {
-		w.grows() // it may be too large already
+		w.grows() // the folder may be too large already
 		w.running.Go(func() { w.keepBound(life, o.Folder) })
 	}
 	if o.Next != nil {
@@ -75,17 +77,17 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	return w
 }
 
-// WorkDir is the folder, beside the owners', of copies of stores that are made and removed again.
-// No owner's folder has such a name. It is on the same disk, and as private as the stores. See
-// alive.Folder.
+// WorkDir returns the path of the folder for temporary copies of stores: a folder in dir, beside
+// the owners' folders. No owner's folder has its name. It is on the same disk as the stores, and as
+// private. See alive.Folder.
 func WorkDir(dir string) string { return filepath.Join(dir, ".work") }
 
-// nextDir is the folder of the copies of owners that have moved to Options.Next. No owner's
-// folder has such a name.
+// nextDir is the name of the folder for copies of owners that have moved to Options.Next. No
+// owner's folder has this name.
 const nextDir = ".next"
 
-// follow reports whether an error says that an owner has moved to where this process has a node
-// as well: there it goes on.
+// follow reports whether err says that an owner has moved to the engine of Options.Next. Then it
+// records the move, so that later calls use w.next.
 func (w *Owners) follow(owner string, err error) bool {
 	var away *bolt.AwayError
 	if w.next == nil || !errors.As(err, &away) || away.Moved.ID == "" || away.Moved.Place != w.o.NextName {
@@ -96,15 +98,15 @@ func (w *Owners) follow(owner string, err error) bool {
 	return true
 }
 
-// Get opens the owner's store, or returns the open one: held by this process or by
-// another. The caller calls release when it is done; a store in use is never
-// closed, even beyond the limit. While one owner's store opens, the others' are
-// served; whoever else asks for it waits until it is open or ctx ends. As many are
-// opened at once as may stay open; others wait for their turn.
+// Get returns the owner's store, and opens it if needed, in this process or at its
+// holder. "" means ken.DefaultOwner. The caller must call release when done. A store
+// in use is not evicted, even beyond the limit. Opening one store does not block calls
+// for other owners. Concurrent calls for the same owner wait until the store is open or
+// their ctx ends. At most limit stores are opened at the same time; others wait.
 //
-// The engine works on after a takeover. Errors: ken.ErrHeld for a folder whose
-// holder can't be reached or is of another version; those of bolt.Open; ctx's;
-// ErrUnavailable after Close.
+// The engine stays usable when another process becomes the holder. Errors: ken.ErrHeld
+// if the holder can't be reached or has another version; ErrUnavailable after Close;
+// those of bolt.Open and of ctx.
 func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
 	if owner == "" {
 		owner = ken.DefaultOwner
@@ -119,7 +121,7 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 	}
 	el, ok := w.open[owner]
 	if !ok {
-		if err := ctx.Err(); err != nil { // whoever goes through owners with it would begin to open all of them
+		if err := ctx.Err(); err != nil { // otherwise a loop over many owners would start to open all of them
 			w.mu.Unlock()
 			return nil, nil, err
 		}
@@ -142,7 +144,8 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 	return st.engine, release, nil
 }
 
-// Holds reports whether this process holds the owner's folder just now.
+// Holds reports whether this process is currently the holder of the owner's store. "" means
+// ken.DefaultOwner.
 func (w *Owners) Holds(owner string) bool {
 	if owner == "" {
 		owner = ken.DefaultOwner
@@ -160,7 +163,7 @@ func (w *Owners) Holds(owner string) bool {
 	return r != nil && r.host != nil
 }
 
-// use counts one more use of a connection, by another process.
+// use adds a use of a connection, for a request of another process. done ends the use.
 func (w *Owners) use(st *ownerConn) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,8 +174,8 @@ func (w *Owners) use(st *ownerConn) (done func()) {
 	return func() { w.release(st) }
 }
 
-// release ends one use. A store that could not be opened is forgotten with its last
-// use, so that the next one tries again.
+// release ends one use. After the last use of a store that could not be opened, the
+// connection is dropped, so that the next Get tries again.
 func (w *Owners) release(st *ownerConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,16 +186,16 @@ func (w *Owners) release(st *ownerConn) {
 	w.evict()
 }
 
-// inUse reports whether somebody has the store.
+// inUse reports whether the store is in use: see Owners.
 func (w *Owners) inUse(st *ownerConn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return st.uses > 0
 }
 
-// evict closes idle stores beyond the limit, the longest unused first, and ends the opening of
-// those that nobody waits for any more: else an engine that has become slow would be asked for
-// more and more at once. What their closing says is told by Close. w.mu is held.
+// evict closes idle stores beyond the limit, the least recently used first. It also cancels openings
+// that no caller waits for any more. Otherwise a slow engine would receive more and more concurrent
+// requests. Close returns the errors of the closing. w.mu is held.
 func (w *Owners) evict() {
 	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
 		prev := el.Prev()
@@ -203,7 +206,7 @@ func (w *Owners) evict() {
 	}
 }
 
-// leave closes a connection behind the caller's back. w.mu is held.
+// leave removes a connection from w.open and closes it in the background. w.mu is held.
 func (w *Owners) leave(el *list.Element) {
 	st := el.Value.(*ownerConn)
 	w.used.Remove(el)
@@ -222,9 +225,10 @@ func (w *Owners) leave(el *list.Element) {
 	})
 }
 
-// Close closes every open store, in use or not, and waits for those that are
-// opening, which stop. What other processes asked of this one is answered first.
-// Get fails with ErrUnavailable afterwards.
+// Close closes all open stores, even those in use. It cancels openings and waits for
+// them. Pending requests of other processes are answered first, within 5 s. It also
+// returns the errors of stores that were evicted earlier. Afterwards Get fails with
+// ErrUnavailable.
 func (w *Owners) Close() error {
 	if w.next == nil {
 		return w.closeAll()
@@ -259,9 +263,11 @@ func (w *Owners) closeAll() error {
 	return errors.Join(errs...)
 }
 
+// errClosed is the error of calls after Close, or of a connection that was closed.
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
 
-// arrival is the ID of the move by which an owner must have come; "" for any.
+// arrival returns the ID of the move that must have brought an owner to this engine; "" if none is
+// required.
 func (w *Owners) arrival(owner string) string {
 	id, _ := w.comes.Load(owner)
 	text, _ := id.(string)

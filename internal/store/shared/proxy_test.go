@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// proxy stands between a holder and its clients and loses answers.
+// proxy forwards connections between a holder and its clients, and can drop answers.
 type proxy struct {
 	lose atomic.Int32 // how many of the next answers get lost, each with its connection
 	lost atomic.Int32
@@ -26,7 +26,7 @@ type proxy struct {
 	conns []net.Conn
 }
 
-// between has the clients of the store in dir come by way of a proxy from now on.
+// between starts a proxy for the store in dir. New clients connect through it from then on.
 func between(t *testing.T, dir string) *proxy {
 	t.Helper()
 	file := filepath.Join(dir, ken.DefaultOwner, "holder.json")
@@ -90,7 +90,8 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// A write whose answer gets lost is repeated, and done once.
+// TestALostAnswerIsNoSecondWrite checks that a write whose answer is lost is repeated, and applied
+// once.
 func TestALostAnswerIsNoSecondWrite(t *testing.T) {
 	dir := t.TempDir()
 	holder := open(t, owners(t, dir, shared.Options{}))
@@ -172,7 +173,8 @@ func there(s store.Engine, id string) error {
 	return nil
 }
 
-// Reads are repeated, and what is read in pages goes on where it was.
+// TestReadsAreRepeated checks that reads are repeated after a lost answer, and that paged reads
+// continue where they were.
 func TestReadsAreRepeated(t *testing.T) {
 	dir := t.TempDir()
 	holder := open(t, owners(t, dir, shared.Options{}))

@@ -9,7 +9,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// On a file system that can't be written, what is known is found, and writes are refused.
+// TestAReadOnlyFileSystem checks that a store on a read-only file system can be searched, and refuses
+// writes.
 func TestAReadOnlyFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	w := owners(t, dir, suiteOptionsPlain())

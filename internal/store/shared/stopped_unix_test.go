@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// A holder that is stopped answers nobody: calls end with their contexts, and go on
-// when it does.
+// TestCallsHonourTheirContextWhileTheHolderIsStopped checks calls while the holder's
+// process is stopped. They end with their contexts, and work again when it continues.
 func TestCallsHonourTheirContextWhileTheHolderIsStopped(t *testing.T) {
 	c := newCrew(t)
 	p := c.hire("holder")

@@ -28,8 +28,8 @@ func suiteOptions(o storetest.Options) shared.Options {
 	return shared.Options{Store: b}
 }
 
-// roles are those that a process can have at a store: on one machine, and as a node among
-// others.
+// roles holds a function for each way in which a process can open a store: on one machine, or as a
+// node among others.
 var roles = map[string]func(t *testing.T, o storetest.Options) store.Engine{
 	"holder": func(t *testing.T, o storetest.Options) store.Engine {
 		return openAs(t, owners(t, t.TempDir(), suiteOptions(o)), o.Owner)
@@ -87,12 +87,12 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// suiteOptionsPlain are of the children.
+// suiteOptionsPlain returns the options of the child processes.
 func suiteOptionsPlain() shared.Options {
 	return shared.Options{Store: bolt.Options{Embedder: embedtest.Bag{}}}
 }
 
-// TestMain is also the child of the tests that need a second process.
+// TestMain runs the tests, or the role of a child process.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("KEN_TEST_CHILD"); role != "" {
 		children[role]()
@@ -108,8 +108,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// owners are a process's, as far as a test can tell: locks are told apart within one
-// process, too. They are closed with the test.
+// owners returns an Owners that acts like one of another process: file locks also exclude
+// each other within one process. It is closed at the end of the test.
 func owners(t testing.TB, dir string, o shared.Options) *shared.Owners {
 	t.Helper()
 	w := shared.NewOwners(dir, 0, o)
@@ -121,7 +121,7 @@ func owners(t testing.TB, dir string, o shared.Options) *shared.Owners {
 	return w
 }
 
-// open opens the default owner's store, which is released with the test.
+// open opens the default owner's store, and releases it at the end of the test.
 func open(t testing.TB, w *shared.Owners) store.Engine {
 	t.Helper()
 	s, release, err := w.Get(context.Background(), "")
@@ -169,7 +169,7 @@ func get(t testing.TB, s store.Shelf, key string) (value string, there bool) {
 	return value, there
 }
 
-// eventually waits for what another goroutine or process is about to do.
+// eventually waits until is returns true, because of another goroutine or process.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -185,7 +185,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// child prepares this test binary to run again in a role.
+// child returns a command that runs this test binary in a role: see children.
 func child(t testing.TB, role, dir string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "KEN_TEST_CHILD="+role, "KEN_TEST_DIR="+dir)
@@ -203,7 +203,7 @@ func (suiteEmbedder) Model() string { return "test:suite" }
 func (e suiteEmbedder) Dim() int    { return e.o.Dim }
 func (suiteEmbedder) Local() bool   { return true }
 
-// Two processes work on one folder, and the second goes on when the first has ended.
+// ExampleOwners opens one folder in two processes. The second continues when the first has ended.
 func ExampleOwners() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "ken")

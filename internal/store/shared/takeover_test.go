@@ -21,8 +21,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A process that asks for nothing takes over as well, and hears that it has: the
-// folder has a holder who looks after it.
+// TestAnIdleClientTakesOver checks that a client without pending calls also takes over,
+// and that its OnHold is called.
 func TestAnIdleClientTakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := shared.NewOwners(dir, 0, shared.Options{})
@@ -43,7 +43,7 @@ func TestAnIdleClientTakesOver(t *testing.T) {
 	}
 }
 
-// OnHold is told of the first time as well.
+// TestWhoOpensFirstHearsThatItHolds checks that OnHold is also called at the first opening.
 func TestWhoOpensFirstHearsThatItHolds(t *testing.T) {
 	held := make(chan string, 8)
 	w := owners(t, t.TempDir(), shared.Options{OnHold: func(owner string) { held <- owner }})
@@ -55,8 +55,8 @@ func TestWhoOpensFirstHearsThatItHolds(t *testing.T) {
 	}
 }
 
-// Processes come and go, each ending as it is meant to, while others write: none
-// fails, and what each has written is there.
+// TestProcessesComeAndGo starts and regularly ends processes while others write. No call
+// may fail, and all writes must be there.
 func TestProcessesComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	const rounds, writers = 12, 3
@@ -97,7 +97,8 @@ func TestProcessesComeAndGo(t *testing.T) {
 	}
 }
 
-// An engine that was handed out works on, whatever role its process has by now.
+// TestAnEngineOutlivesItsHolders checks that an engine that Get has returned stays usable
+// when the role of its process changes.
 func TestAnEngineOutlivesItsHolders(t *testing.T) {
 	dir := t.TempDir()
 	var all []*shared.Owners
@@ -136,7 +137,8 @@ func TestAnEngineOutlivesItsHolders(t *testing.T) {
 	must(t, all[0].Close())
 }
 
-// What a process that was killed leaves behind keeps nobody out.
+// TestLeftoversOfADeadHolder checks that the files of a killed process do not prevent others
+// from opening the store.
 func TestLeftoversOfADeadHolder(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, dir string){
 		"a socket that nobody listens on": func(t *testing.T, dir string) {
@@ -177,7 +179,7 @@ func TestLeftoversOfADeadHolder(t *testing.T) {
 	}
 }
 
-// shortDir is a folder whose path leaves room for a socket's name.
+// shortDir returns a folder whose path is short enough for a socket in it.
 func shortDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "k")
 	must(t, err)
@@ -185,8 +187,8 @@ func shortDir(t testing.TB) string {
 	return dir
 }
 
-// Whoever clears folders for temporary files may take a socket away, or the file
-// that names it. The holder notices, and those who come later find it again.
+// TestASocketThatIsRemovedIsMadeAgain checks that a holder restores its socket and
+// holder.json after another program has deleted them.
 func TestASocketThatIsRemovedIsMadeAgain(t *testing.T) {
 	root := shortDir(t)
 	o := shared.Options{Mend: time.Millisecond}
@@ -204,7 +206,8 @@ func TestASocketThatIsRemovedIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A holder that can't say where it is, as on a full disk, tries until it can.
+// TestAHolderThatCouldNotBeFoundIsFoundAgain checks that a holder that can't write
+// holder.json, as on a full disk, tries until it succeeds.
 func TestAHolderThatCouldNotBeFoundIsFoundAgain(t *testing.T) {
 	root := shortDir(t)
 	o := shared.Options{Mend: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
@@ -225,7 +228,7 @@ func TestAHolderThatCouldNotBeFoundIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Nobody else of the machine may connect.
+// TestTheSocketIsTheUsersAlone checks that other users of the machine can't connect.
 func TestTheSocketIsTheUsersAlone(t *testing.T) {
 	root := shortDir(t)
 	dir := filepath.Join(root, ken.DefaultOwner)
@@ -242,8 +245,9 @@ func TestTheSocketIsTheUsersAlone(t *testing.T) {
 	}
 }
 
-// A path that is too long for a socket: it lies in a folder of the user's, and where
-// that can't be trusted, on a port of the loopback interface.
+// TestLongPathsHaveTheirSocketElsewhere checks a folder whose path is too long for a
+// socket. The socket is in a private folder of the user. If that folder can't be
+// trusted, the holder listens on a loopback port.
 func TestLongPathsHaveTheirSocketElsewhere(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
 	for name, tt := range map[string]struct {
@@ -285,8 +289,8 @@ func TestLongPathsHaveTheirSocketElsewhere(t *testing.T) {
 	}
 }
 
-// A holder that serves nobody, as one of before there were sockets, is an error that
-// names it, after some time; so is one that does not answer.
+// TestAHolderThatCantBeReachedIsNamed checks the error for a holder that serves no
+// clients, as one of an old version, or that does not answer: it names the holder.
 func TestAHolderThatCantBeReachedIsNamed(t *testing.T) {
 	root := t.TempDir()
 	s, err := bolt.Open(t.Context(), filepath.Join(root, ken.DefaultOwner), bolt.Options{})
@@ -305,8 +309,8 @@ func TestAHolderThatCantBeReachedIsNamed(t *testing.T) {
 	write(t, open(t, w), claim(t, "the port is 8080"))
 }
 
-// Faults of the folder are told as they are, by whoever comes first and by all who
-// come later.
+// TestFaultsOfTheFolder checks that the first process and all later ones return the
+// actual error of a faulty folder.
 func TestFaultsOfTheFolder(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, ken.DefaultOwner)
@@ -329,8 +333,8 @@ func TestFaultsOfTheFolder(t *testing.T) {
 	write(t, open(t, w), claim(t, "the port is 8080")) // and once it is mended it works
 }
 
-// A folder in which nothing can be written is an error about permissions, unless
-// somebody who can serves it.
+// TestAFolderThatCantBeWritten checks that a folder without write permission is a
+// permission error, unless another process serves it.
 func TestAFolderThatCantBeWritten(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("everything can be written by root")
@@ -351,8 +355,8 @@ func TestAFolderThatCantBeWritten(t *testing.T) {
 	}
 }
 
-// Owners share no file: what one writes, no call on another finds, be the store
-// held here or elsewhere.
+// TestOwnersAreApart checks that no call on one owner's store returns data of another
+// owner, whether the store is held by this process or by another one.
 func TestOwnersAreApart(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -408,7 +412,8 @@ func TestClosedOwnersOpenNothing(t *testing.T) {
 	}
 }
 
-// A store in use stays open beyond the limit; an idle one is closed.
+// TestOwnersLimit checks that stores in use stay open beyond the limit, and idle ones are
+// closed.
 func TestOwnersLimit(t *testing.T) {
 	ctx := context.Background()
 	w := shared.NewOwners(t.TempDir(), 1, shared.Options{})
@@ -434,8 +439,8 @@ func TestOwnersLimit(t *testing.T) {
 	}
 }
 
-// A process that is connected and asks for nothing keeps no store open elsewhere,
-// and one that has a use for it takes it over.
+// TestIdleClientsPinNoStore checks that an idle client does not keep a store open in its
+// holder, and that a client that uses the store takes it over.
 func TestIdleClientsPinNoStore(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -464,7 +469,7 @@ func TestIdleClientsPinNoStore(t *testing.T) {
 	}
 }
 
-// Whoever goes through many owners when the time is over opens none of them.
+// TestAnEndedContextOpensNothing checks that Get with an ended context opens no store.
 func TestAnEndedContextOpensNothing(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -481,7 +486,8 @@ func TestAnEndedContextOpensNothing(t *testing.T) {
 	}
 }
 
-// A caller that gives up does not spoil the opening for others.
+// TestGetHonoursItsContext checks that a caller whose context ends does not cancel the
+// opening for others.
 func TestGetHonoursItsContext(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

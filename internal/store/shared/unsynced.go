@@ -9,20 +9,21 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// A node's file is a copy of a log, so its commits need not wait for the disk: a process
-// that is killed loses nothing, and after a power cut the copy is made again. That the
-// machine has started again since tells the two apart.
+// A node's file is a copy of a log, so its commits need no fsync. When the process is
+// killed, the file is still complete. After a power failure the file may be damaged, and the
+// node makes a new copy. A changed boot ID shows that the machine has restarted meanwhile.
 
 const (
-	// copyFile says that a folder's store is a copy, which may be made again. While the store is
-	// open it names the start of the machine since which the file may lack on the disk what it
-	// shows; otherwise it is empty.
+	// copyFile is the name of a file that marks a folder's store as a copy of a log, which may be
+	// deleted and made again. While the store has unsynced writes, it contains the machine's boot
+	// ID; otherwise it is empty.
 	copyFile = "copy-of-a-log"
-	bootID   = "/proc/sys/kernel/random/boot_id"
+	// bootID is the Linux file with the machine's boot ID, which is new at each start.
+	bootID = "/proc/sys/kernel/random/boot_id"
 )
 
-// isCopy reports whether a folder's store is a copy, and whether it was open when the machine
-// went down: what is on the disk may be of no one moment then.
+// isCopy reports whether a folder's store is a copy of a log. torn reports whether the copy had
+// unsynced writes when the machine went down: then the file may be inconsistent.
 func isCopy(dir string) (is, torn bool, err error) {
 	was, err := os.ReadFile(filepath.Join(dir, copyFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -35,8 +36,8 @@ func isCopy(dir string) (is, torn bool, err error) {
 	return true, len(was) > 0 && (err != nil || !bytes.Equal(was, boot)), nil
 }
 
-// leaveUnsynced notes that a folder's store is a copy whose file may lack on the disk what it
-// shows. It reports whether it may: some systems don't say when they have started.
+// leaveUnsynced records that a folder's store is a copy of a log which may have unsynced writes.
+// may reports whether writes may be left unsynced. It is false on systems without a boot ID.
 func leaveUnsynced(dir string) (may bool, err error) {
 	boot, err := os.ReadFile(bootID)
 	if err != nil {
@@ -49,10 +50,10 @@ func leaveUnsynced(dir string) (may bool, err error) {
 	return boot != nil, durable.WriteFile(path, boot)
 }
 
-// synced notes that the file of a copy is on the disk as it is.
+// synced records that all writes of a copy are on the disk.
 func synced(dir string) error { return durable.WriteFile(filepath.Join(dir, copyFile), nil) }
 
-// forgetCopy notes that a folder's store is no copy any more.
+// forgetCopy records that a folder's store is no longer a copy.
 func forgetCopy(dir string) error {
 	if err := os.Remove(filepath.Join(dir, copyFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -26,8 +26,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// foreign is a log that lets other nodes take the one at this log for a node of another
-// build: they reach it by way of a proxy.
+// foreign is a log that makes its node look like one of another build. Other nodes reach
+// it through a proxy.
 type foreign struct {
 	commitlog.Log
 	proxy *remotetest.Proxy
@@ -42,14 +42,14 @@ func (f *foreign) SetLease(ctx context.Context, owner string, l commitlog.Lease)
 	return f.Log.SetLease(ctx, owner, l)
 }
 
-// versioned is a node whose messages are of another build for all other nodes, and whose records
-// are of this program's format, or of a later one.
+// versioned starts a node whose messages look like those of another build to all other nodes. Its
+// records have this program's format, or a later one.
 func versioned(t *testing.T, log *logtest.Memory, id string, later commitlog.Format, met *atomic.Int64) (*shared.Owners, func()) {
 	t.Helper()
 	return ofBuild(t, log, id, remotetest.Own().Later(), later, met)
 }
 
-// ofBuild is a node whose messages have this schema for all other nodes.
+// ofBuild starts a node whose messages have the schema s for all other nodes.
 func ofBuild(t *testing.T, log *logtest.Memory, id string, s remotetest.Schema, later commitlog.Format, met *atomic.Int64) (*shared.Owners, func()) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -68,10 +68,10 @@ func ofBuild(t *testing.T, log *logtest.Memory, id string, s remotetest.Schema, 
 	return w, end
 }
 
-// Nodes are replaced by those of a later version, one after another, while clients write through
-// whichever node takes it. Nothing is refused because of a node's version, nothing is lost, and
-// nothing is there twice. A node of the earlier version goes on with an owner that a later one
-// serves and has written to. When none does it refuses that owner, and says why.
+// TestARollingUpgrade replaces nodes by those of a later version, one after another, while clients
+// write through any node that accepts it. No write may be refused because of a node's version, lost,
+// or applied twice. A node of the earlier version stays a client for an owner that a later node
+// serves and has written to. If no later node serves that owner, it refuses the owner and says why.
 func TestARollingUpgrade(t *testing.T) {
 	log := logtest.NewMemory()
 	const nodes, owners, clients = 3, 4, 6
@@ -203,8 +203,8 @@ func TestARollingUpgrade(t *testing.T) {
 	}
 }
 
-// Nodes whose messages do not fit together leave each other's owners alone, and say which node,
-// which versions and which field.
+// TestNodesWhoseMessagesDoNotFit checks nodes with incompatible messages. They do not take each
+// other's owners, and the error names the node, the versions and the field.
 func TestNodesWhoseMessagesDoNotFit(t *testing.T) {
 	log := logtest.NewMemory()
 	var met atomic.Int64
@@ -226,8 +226,8 @@ func TestNodesWhoseMessagesDoNotFit(t *testing.T) {
 	}
 }
 
-// A file of a later layout is refused as well, be it a folder's own or a snapshot of the log, and
-// nothing is appended.
+// TestALaterLayout checks that a file of a later layout is refused, whether it is in the folder or a
+// snapshot of the log, and that nothing is appended to the log.
 func TestALaterLayout(t *testing.T) {
 	dir := t.TempDir()
 	alone := shared.NewOwners(dir, 0, shared.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// A process that moves an owner and is killed leaves copies of the store beside it, and nowhere
-// else. The next process that opens the folder removes them.
+// TestAKilledMoveLeavesNoCopies checks that a move that is killed leaves copies of the store only in
+// WorkDir, and that the next process that opens the folder removes them.
 func TestAKilledMoveLeavesNoCopies(t *testing.T) {
 	folder := folderSite(t)
 	w := folder.open(t)
@@ -56,7 +56,7 @@ func TestAKilledMoveLeavesNoCopies(t *testing.T) {
 	}
 }
 
-// copies are the files of stores in the folder for them.
+// copies returns the files of store copies in WorkDir.
 func copies(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {

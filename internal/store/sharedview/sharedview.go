@@ -1,4 +1,4 @@
-// Package sharedview shows of a store what its owner shares with other owners.
+// Package sharedview restricts an owner's store to the records that are shared with other owners.
 package sharedview
 
 import (
@@ -13,27 +13,26 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// View is the part of one owner's store that other owners may read: see
-// ken.Filter.Shared. Whatever method is called, with whatever filter, a record that is not
-// shared is not there. Claims come without what tells of the owner's sessions. It writes
-// nothing, and is safe for concurrent use.
+// View is a read-only view of one owner's store, for other owners. It contains only the
+// shared records, see ken.Filter.Shared: no method returns another record, whatever the
+// filter. Exceptions are Known and Coverage. Claims are returned without information about
+// the owner's sessions. A View is safe for concurrent use.
 type View struct {
 	e store.Engine
-	f ken.Filter // what is there at all
+	f ken.Filter // admits the shared records
 }
 
 var _ store.Projections = (*View)(nil)
 
-// New returns the view of a store at a time; claims that have expired by then are not
-// there.
+// New returns a View of a store. It excludes claims that have expired at now.
 func New(e store.Engine, now time.Time) *View {
 	return &View{e, ken.Filter{Shared: true, Structural: true, Now: now}}
 }
 
-// Owner is the owner of the store.
+// Owner returns the owner of the store.
 func (v *View) Owner() string { return v.e.Owner() }
 
-// narrow is a filter that admits only what is there.
+// narrow returns a copy of f that admits only shared records. A zero Now becomes the View's time.
 func (v *View) narrow(f *ken.Filter) *ken.Filter {
 	own := *f
 	if own.Shared = true; own.Now.IsZero() {
@@ -42,11 +41,13 @@ func (v *View) narrow(f *ken.Filter) *ken.Filter {
 	return &own
 }
 
+// has reports whether a record is in the view.
 func (v *View) has(ref store.Ref) bool {
 	_, ok := v.Row(ref)
 	return ok
 }
 
+// result removes records that are not in the view from a search result.
 func (v *View) result(res store.Result, err error) (store.Result, error) {
 	hits, cut := res.Hits[:0:0], res.Cut[:0:0]
 	for _, h := range res.Hits {
@@ -63,6 +64,7 @@ func (v *View) result(res store.Result, err error) (store.Result, error) {
 	return res, err
 }
 
+// refs returns those of the refs that are in the view.
 func (v *View) refs(all []store.Ref) (in []store.Ref) {
 	for _, ref := range all {
 		if v.has(ref) {
@@ -92,7 +94,7 @@ func (v *View) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Resu
 	return v.result(v.e.Newest(ctx, v.narrow(f), limit))
 }
 
-// Cosines implements Projections. It is 0 for what is not there.
+// Cosines implements Projections. The result is 0 for records that are not in the view.
 func (v *View) Cosines(query []float32, refs []store.Ref) []float64 {
 	out := v.e.Cosines(query, refs)
 	for i, ref := range refs {
@@ -126,8 +128,8 @@ func (v *View) Form(ref store.Ref) analysis.Form {
 	return v.e.Form(ref)
 }
 
-// Around implements Projections. Of the n records on a side, those that are not shared are
-// left out.
+// Around implements Projections. It omits those of the n records before and after ref that
+// are not shared, so it may return fewer.
 func (v *View) Around(ref store.Ref, n int) (before, after []store.Ref) {
 	if !v.has(ref) {
 		return nil, nil
@@ -150,19 +152,22 @@ func (v *View) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 	return v.redacted(v.e.Claim(ctx, ref))
 }
 
-// Get reads a claim by its id. Whatever is not shared is ErrNotFound, whether it exists or not.
+// Get reads a claim by its id. If the claim is not shared, the error is ErrNotFound, whether it
+// exists or not.
 func (v *View) Get(ctx context.Context, id string) (ken.Claim, error) {
 	c, err := v.redacted(v.e.Get(ctx, id))
-	if errors.Is(err, ken.ErrInvalid) { // a part of several ids, of which others may not know
+	if errors.Is(err, ken.ErrInvalid) { // an ambiguous prefix: the error would reveal that other ids exist
 		err = notShared()
 	}
 	return c, err
 }
 
+// notShared returns the error for records that do not exist or are not shared.
 func notShared() error { return &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"} }
 
-// redacted returns a claim as others may read it: nothing of the sessions that it came from, and of
-// its evidence no quotes but those of the people who approved it.
+// redacted returns a claim without what other owners may not read. It removes all information about
+// the sessions that the claim came from. It removes the quotes of all evidence except human
+// assertions. Documents are returned unchanged. A non-nil err is returned as it is.
 func (v *View) redacted(c ken.Claim, err error) (ken.Claim, error) {
 	if err != nil {
 		return ken.Claim{}, err
@@ -185,14 +190,14 @@ func (v *View) redacted(c ken.Claim, err error) (ken.Claim, error) {
 	return c, nil
 }
 
-// Coverage implements Projections. It counts what is not shared as well.
+// Coverage implements Projections. It also counts records that are not shared.
 func (v *View) Coverage() (embedded, total int) { return v.e.Coverage() }
 
 // Standby implements Projections.
 func (v *View) Standby() string { return v.e.Standby() }
 
-// Known implements Structure. A name is known as well that only records carry which are
-// not shared: whoever acts on it asks for its outline, which has none of them.
+// Known implements Structure. It also reports names that occur only in records that are
+// not shared. Callers then read the outlines of a name, which exclude those records.
 func (v *View) Known(names []string) []bool { return v.e.Known(names) }
 
 // Outlines implements Structure.
