@@ -86,8 +86,8 @@ func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, o
 	return 0, false
 }
 
-// TaintAction is what the gateway does when a response calls a tool with words from an
-// external claim.
+// TaintAction says how the gateway reacts if a response contains a tool call with words from an
+// external claim: it does nothing (off), reports it (flag) or refuses the response (block).
 type TaintAction string
 
 // Taint actions.

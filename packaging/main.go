@@ -46,7 +46,7 @@ type file struct {
 	data []byte
 }
 
-// release is what the packages of all platforms have in common.
+// release holds the data that the packages of all platforms share.
 type release struct {
 	root, out string
 	version   version

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// npmNames are what Node calls systems and processors.
+// npmNames maps Go's names of operating systems and processors to those of Node.
 var npmNames = map[string]string{"amd64": "x64", "arm64": "arm64", "windows": "win32", "linux": "linux", "darwin": "darwin"}
 
 // npmPackage is a package.json.

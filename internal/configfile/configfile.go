@@ -27,7 +27,7 @@ type Setting struct {
 	Mark string
 }
 
-// Undo is what Unset needs to undo a setting.
+// Undo records a change that Set has made, so that Unset can undo it.
 type Undo struct {
 	Path  []string        `json:"path"`
 	Value json.RawMessage `json:"value"` // as it was written

@@ -14,12 +14,12 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// sector is what a disk writes whole or not at all, in bytes.
+// sector is the number of bytes that the disk writes atomically.
 const sector = 512
 
-// disk is a file system in memory. It remembers for each file what has been synced, so
-// that a power cut can take away any part of the rest. Creating, renaming and removing
-// files is durable at once. It is safe for concurrent use.
+// disk is a file system in memory. It records which data of each file has been synced: cut
+// loses an arbitrary part of the rest. Creating, renaming and removing files is durable at
+// once. It is safe for concurrent use.
 type disk struct {
 	dir    string
 	server *fuse.Server
@@ -27,17 +27,17 @@ type disk struct {
 	mu   sync.Mutex // guards the rest, and the bytes of all files
 	rng  *rand.Rand
 	root *folder
-	full bool                 // every write that needs room fails
-	next map[string]injection // by operation: what the next one does
+	full bool                 // every write that needs space fails
+	next map[string]injection // by operation: the failure of the next one
 	hits map[string]int       // how often each injection has taken effect
 }
 
-// injection is what happens to one operation.
+// injection is a failure of one operation.
 type injection struct {
 	name string
 	err  syscall.Errno
 	part bool // a part of the write is done first
-	drop bool // what waits for the sync never reaches the disk
+	drop bool // the data that is not synced yet is never written
 }
 
 // mount returns an empty disk. It skips the test where FUSE can't be used.
@@ -69,8 +69,8 @@ func (d *disk) start() error {
 	return nil
 }
 
-// cut is a power cut, to be called when no process uses the disk. Of each file's writes
-// that were not synced, any part is lost, by whole sectors.
+// cut simulates a power cut. It loses an arbitrary part of each file's writes that were not
+// synced, in whole sectors. No process may use the disk during the call.
 func (d *disk) cut() error {
 	if err := d.server.Unmount(); err != nil {
 		return fmt.Errorf("unmount: %w", err)
@@ -82,7 +82,7 @@ func (d *disk) cut() error {
 	return d.start()
 }
 
-// copyTo writes all regular files to a folder, as they would be read now.
+// copyTo copies all regular files to a folder, with the writes that are not synced.
 func (d *disk) copyTo(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,21 +96,22 @@ func (d *disk) inject(op string, i injection) {
 	d.next[op] = i
 }
 
-// fill makes the disk full, or gives it room again.
+// fill makes the disk full, or ends that.
 func (d *disk) fill(full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.full = full
 }
 
-// heal takes back what was injected and has not happened yet.
+// heal removes all injections that have not taken effect yet, and ends fill.
 func (d *disk) heal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.full, d.next = false, map[string]injection{}
 }
 
-// taken returns the injection that waits for an operation, if any. The caller holds d.mu.
+// taken removes and returns the injection for an operation; the zero value if there is none. The
+// caller holds d.mu.
 func (d *disk) taken(op string) injection {
 	i, ok := d.next[op]
 	if ok {
@@ -201,7 +202,7 @@ func (n *folder) Mkdir(ctx context.Context, _ string, _ uint32, _ *fuse.EntryOut
 	return n.NewPersistentInode(ctx, &folder{disk: n.disk}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 }
 
-// Mknod is how a Unix socket gets its place.
+// Mknod creates the file of a Unix socket.
 func (n *folder) Mknod(ctx context.Context, _ string, mode, _ uint32, _ *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	return n.NewPersistentInode(ctx, &special{}, fs.StableAttr{Mode: mode & syscall.S_IFMT}), 0
 }

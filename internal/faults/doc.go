@@ -1,14 +1,14 @@
-// Package faults has no code of its own: its tests run real processes on a disk that
-// fails, and compare what they find afterwards with what was acknowledged.
+// Package faults contains only tests. They run real processes on a disk that fails, and
+// then compare the stored data with the changes that were acknowledged.
 //
 // The disk is a file system in memory behind FUSE. It injects I/O errors, a full disk,
-// short and torn writes and failed syncs, and it can lose power: every process is killed
-// and an arbitrary part of what was not synced is gone. Processes are also killed,
+// short and torn writes and failed syncs. It can also lose power: every process is killed,
+// and an arbitrary part of the data that was not synced is lost. Processes are also killed,
 // paused and given a wrong clock.
 //
-//	make faults                   the long form
+//	make faults                   a long run
 //	KEN_FAULTS=200 go test ./internal/faults -run Faults -v
 //
-// A run prints its seed. KEN_SEED with that number repeats the choice of faults; how the
-// processes interleave is up to the machine.
+// A run prints its seed. With that number in KEN_SEED, a run chooses the same faults. The
+// processes may still interleave in another order.
 package faults

@@ -24,7 +24,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// Each is a kind of fault and how often it comes, relative to the others.
+// kinds are the kinds of faults. often is how often a kind is chosen, relative to the others.
 var kinds = []struct {
 	name   string
 	often  int
@@ -45,9 +45,9 @@ var kinds = []struct {
 }
 
 // TestFaults lets some processes learn, ask and forget on one folder, while the disk
-// fails and processes are killed, paused and told a wrong time. After every twentieth
-// fault, what is on the disk is compared with what was acknowledged. KEN_FAULTS is the
-// number of faults, KEN_KEEP a folder that keeps the disk of a run that failed.
+// fails and processes are killed, paused and given a wrong clock. After every twentieth
+// fault, the content of the disk is compared with the acknowledged changes. KEN_FAULTS is the
+// number of faults. KEN_KEEP is a folder for a copy of the disk of a failed run.
 func TestFaults(t *testing.T) {
 	race.LeaveToWhole(t)
 	want := 24
@@ -101,13 +101,13 @@ func quantiles(d []time.Duration) string {
 	return fmt.Sprintf("%d, p50 %v, p99 %v, max %v", len(d), d[len(d)/2], d[len(d)*99/100], d[len(d)-1])
 }
 
-// crew is some workers on one disk.
+// crew is a group of worker processes that use one disk.
 type crew struct {
 	testing.TB
 	*ledger
 	disk *disk
 	rng  *rand.Rand
-	home string // for what a user has outside of the project
+	home string // the user's home folder
 	last string // the last fault
 
 	next int
@@ -120,7 +120,7 @@ type process struct {
 	stderr *tail
 	read   chan struct{} // closed when all its lines are read
 	ended  sync.Once
-	meant  bool // it was killed, or told to end
+	meant  bool // the test killed it, or asked it to end
 }
 
 func newCrew(t testing.TB, rng *rand.Rand) *crew {
@@ -179,7 +179,7 @@ func (c *crew) hire() {
 	}()
 }
 
-// holder is the process that holds the folder, or any if nobody says so.
+// holder returns the process that holds the folder, or a random one if none does.
 func (c *crew) holder() *process {
 	pid := bolt.ReadHolder(filepath.Join(c.project(), ".ken", "state", ken.DefaultOwner)).PID
 	for _, p := range c.all {
@@ -198,7 +198,7 @@ func (c *crew) kill(p *process) {
 	c.hire()
 }
 
-// end kills a process and reads what it said before.
+// end kills a process and reads the rest of its output.
 func (c *crew) end(p *process) {
 	p.ended.Do(func() {
 		p.meant = true
@@ -238,7 +238,7 @@ func (c *crew) full() {
 	c.disk.fill(false)
 }
 
-// power kills all processes and lets the disk lose what was not synced.
+// power simulates a power cut: it kills all processes, and the disk loses data that was not synced.
 func (c *crew) power() {
 	for _, p := range c.all {
 		c.end(p)
@@ -250,7 +250,7 @@ func (c *crew) power() {
 	}
 }
 
-// dismiss ends all processes as they are meant to end.
+// dismiss ends all processes cleanly, by closing their standard input.
 func (c *crew) dismiss() {
 	for _, p := range c.all {
 		p.meant = true
@@ -267,7 +267,7 @@ func (c *crew) dismiss() {
 	c.all = nil
 }
 
-// progress waits until so many further changes were acknowledged.
+// progress waits until n further changes are acknowledged. It fails the test after a minute.
 func (c *crew) progress(n int) {
 	c.Helper()
 	to := c.acknowledged() + n
@@ -284,8 +284,8 @@ func (c *crew) progress(n int) {
 	}
 }
 
-// stacks ends all processes and returns what they printed last, and where their
-// goroutines were.
+// stacks ends all processes with SIGQUIT, and returns the end of their output with the stacks of
+// their goroutines.
 func (c *crew) stacks() string {
 	var said strings.Builder
 	for _, p := range c.all {
@@ -297,7 +297,7 @@ func (c *crew) stacks() string {
 	return said.String()
 }
 
-// alive fails the test for a process that ended by itself.
+// alive fails the test if a process has ended that the test did not end.
 func (c *crew) alive() {
 	c.Helper()
 	for _, p := range c.all {
@@ -313,8 +313,8 @@ func (c *crew) alive() {
 
 func (c *crew) wait(d time.Duration) { <-time.After(d) }
 
-// check compares a copy of the disk with the ledger: the processes must not see what
-// looking does to it.
+// check compares a copy of the disk with the ledger. It uses a copy because opening the
+// store changes files.
 func (c *crew) check() {
 	c.Helper()
 	dir := c.TempDir()

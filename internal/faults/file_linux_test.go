@@ -14,12 +14,12 @@ type file struct {
 	fs.Inode
 	disk    *disk
 	mode    uint32
-	data    []byte   // what is read
-	durable []byte   // what a power cut leaves
-	pending []change // what lies between the two, in order
+	data    []byte   // the content that reads return
+	durable []byte   // the content that has been synced
+	pending []change // the changes since the last sync, in order
 }
 
-// change is a write, or with no bytes a new size.
+// change is a write, or a change of the size if data is nil.
 type change struct {
 	at   int
 	data []byte
@@ -115,8 +115,8 @@ func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// afterCut returns what is left after a power cut: what was synced, and of the writes
-// since then any sectors.
+// afterCut returns the content after a power cut: the synced content with a random part of the
+// later writes, in whole sectors.
 func (f *file) afterCut(rng *rand.Rand) []byte {
 	b := f.durable
 	keep := rng.Float64() // from nearly nothing to nearly everything

@@ -18,13 +18,13 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// ledger is what the workers began and what was acknowledged to them. It is safe for
-// concurrent use.
+// ledger records the changes that workers have begun, and those that were acknowledged. It is
+// safe for concurrent use.
 type ledger struct {
 	mu      sync.Mutex // guards the rest
 	facts   map[string]*entry
 	turns   []time.Duration
-	paused  []time.Duration // of the turns during which another process was paused
+	paused  []time.Duration // of turns during which another process was paused
 	errors  int
 	told    string // the last error
 	lines   []string
@@ -33,7 +33,7 @@ type ledger struct {
 	came    chan struct{} // something was acknowledged
 }
 
-// entry is what is known of one marker.
+// entry is the state of the fact with one marker.
 type entry struct {
 	id                    string
 	learned               bool // acknowledged
@@ -65,7 +65,7 @@ func (l *ledger) line(line string) error {
 		e.learned, e.id = true, f[3]
 	case len(f) >= 3 && f[0] == "done" && f[1] == "forget":
 		l.facts[f[2]].forgotten = true
-		for _, e := range l.named(f[3:]) { // what said the same went with it
+		for _, e := range l.named(f[3:]) { // facts with the same text were forgotten with it
 			e.forgetting, e.forgotten = true, true
 		}
 	case len(f) == 3 && f[0] == "turn":
@@ -95,7 +95,7 @@ func (l *ledger) line(line string) error {
 	return nil
 }
 
-// named returns the entries of these ids. The caller holds l.mu.
+// named returns the entries with these ids. The caller holds l.mu.
 func (l *ledger) named(ids []string) (out []*entry) {
 	for _, e := range l.facts {
 		if e.id != "" && slices.Contains(ids, e.id) {
@@ -117,15 +117,15 @@ func (l *ledger) lastError() string {
 	return l.told
 }
 
-// pausedUntil notes that a process is paused until then.
+// pausedUntil records that a process is paused until at.
 func (l *ledger) pausedUntil(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.resumed = at
 }
 
-// check compares a copy of the disk with what was acknowledged. What was begun and not
-// acknowledged may be there or not.
+// check compares a copy of the disk with the acknowledged changes. A change that was begun but
+// not acknowledged may be in the copy or not.
 func (l *ledger) check(t testing.TB, dir string) {
 	t.Helper()
 	ctx := context.Background()
@@ -179,7 +179,7 @@ func (l *ledger) check(t testing.TB, dir string) {
 	l.bytes(t, dir)
 }
 
-// bytes looks for what was forgotten in every byte of every file. The caller holds l.mu.
+// bytes searches all files for markers of forgotten facts. The caller holds l.mu.
 func (l *ledger) bytes(t testing.TB, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

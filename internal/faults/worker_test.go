@@ -20,14 +20,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// The test binary is a worker when these are set: the project's folder, and a name that
-// no other worker of the run has.
+// Environment variables that make the test binary a worker: the project's folder, and a name
+// that is unique in the run.
 const (
 	workerDir  = "KEN_FAULTS_DIR"
 	workerName = "KEN_FAULTS_NAME"
 )
 
-// A worker prints a line before it begins a change, and one when it was acknowledged:
+// A worker prints a line before it begins a change, and another one when it is acknowledged:
 //
 //	begin learn MARKER
 //	done learn MARKER ID
@@ -36,11 +36,11 @@ const (
 //	turn MICROSECONDS MODE
 //	error CHANGE MARKER: CAUSE
 //
-// On its standard input a number is by how many seconds its clock is wrong from now on;
-// the end of the input is the end of the worker.
+// A number on its standard input sets by how many seconds its clock is wrong. The worker ends
+// at the end of the input.
 
-// The words that facts are made of. No two facts of a run have the same subject, so that
-// forgetting one does not mean another.
+// Words from which facts are built. No two facts of a run have the same subject, so that
+// forgetting one does not forget another.
 var (
 	nouns = strings.Fields("exporter warehouse gateway scheduler mailer indexer ledger catalogue billing search " +
 		"checkout inventory telemetry archive proxy broker resolver planner renderer importer notifier crawler vault registry console")
@@ -50,8 +50,8 @@ var (
 		"Team %%s owns the %[1]s in %[2]s.", "The %s in %s was migrated under ticket %%s.", "The %s in %s reads its rates from feed %%s."}
 )
 
-// sentence returns what fact i of a worker says, with a place for the marker, and a
-// question about it that does not say the marker.
+// sentence returns the text of fact i of a worker, with %s for the marker, and a question about
+// the fact that does not contain the marker.
 func sentence(name string, i int) (fact, question string) {
 	n, _ := strconv.Atoi(strings.TrimPrefix(name, "w"))
 	at := n*1009 + i*31
@@ -113,8 +113,8 @@ func work(dir, name string) int {
 
 func (w *worker) session(i int) string { return fmt.Sprintf("%s-%d", w.name, i/40) }
 
-// learn writes a fact, and again under the same name while it fails: a client that was
-// told of an error does that.
+// learn writes a fact. While it fails, it repeats the write with the same name, as a client does
+// after an error.
 func (w *worker) learn(ctx context.Context, i int) {
 	marker := fmt.Sprintf("zq%sn%dx", w.name, i)
 	text, _ := sentence(w.name, i)
@@ -154,7 +154,7 @@ func (w *worker) forget(ctx context.Context) {
 	})
 }
 
-// insist tries a change until it is done, twenty times at most.
+// insist repeats a change until it succeeds, at most twenty times.
 func (w *worker) insist(ctx context.Context, what, marker string, try func() error) {
 	for range 20 {
 		err := try()
@@ -169,9 +169,9 @@ func (w *worker) insist(ctx context.Context, what, marker string, try func() err
 	}
 }
 
-// ask is a turn of a conversation, whose words name no marker.
+// ask makes a turn of a conversation, whose text contains no marker.
 func (w *worker) ask(ctx context.Context, i int) {
-	_, question := sentence(w.name, max(i-1, 0)) // what was learned last
+	_, question := sentence(w.name, max(i-1, 0)) // about the fact that was learned last
 	t := ken.Turn{Session: w.session(i), Messages: []ken.Message{
 		{Role: "user", Text: question}}}
 	start := time.Now()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// File is what one source file declares and uses, read without looking at other files.
+// File holds the declarations, imports and uses of one source file. It is read without looking at other files.
 type File struct {
 	Path      string // from the root of the repository, with slashes
 	Hash      string // of the content: "sha256:" and hex digits, as in ken.Evidence
@@ -55,7 +55,7 @@ type Alias struct {
 	Target string // a qualified name of a declaration or a module
 }
 
-// Import is what a file imports.
+// Import is an import of a package, namespace or file, or of a name in one.
 type Import struct {
 	Path   string // as written in the source
 	Name   string // name in the file; empty for the default name, or for none

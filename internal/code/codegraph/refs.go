@@ -109,7 +109,7 @@ func (v *View) compareIn(a, b inEdge) int {
 	return cmp.Or(strings.Compare(v.text(x.path), v.text(y.path)), cmp.Compare(e.meta.line(), f.meta.line()), v.compare(e.from, f.from))
 }
 
-// NodeDetails is what the graph knows of one node.
+// NodeDetails describes one node of the graph with its neighbours. Show returns it.
 type NodeDetails struct {
 	Node
 	Doc       string      `json:"doc,omitempty"`

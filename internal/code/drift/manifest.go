@@ -65,7 +65,8 @@ func (m *Manifest) Permits(from, to string) bool {
 	return ok && known && m.mayDepend(i, k)
 }
 
-// permit is what a layer may depend on besides itself.
+// permit holds the layers on which a layer may depend besides itself: all, or those whose index in Manifest.Layers
+// is in to.
 type permit struct {
 	all bool
 	to  map[int]bool

@@ -16,9 +16,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// BenchmarkDurableWrite is a claim that is durable on a majority of three servers, or on one
-// server of PostgreSQL: by one writer of one owner, and by sixteen over 64 owners. The file
-// of the node is synced as well.
+// BenchmarkDurableWrite measures a write of a claim that is durable on a majority of three
+// servers, or on one server of PostgreSQL. There is one writer of one owner, or there are
+// sixteen with 64 owners. The node's file is synced as well.
 func BenchmarkDurableWrite(b *testing.B) {
 	for _, engine := range []string{"nats", "postgres", "folder"} {
 		b.Run(engine, func(b *testing.B) {
@@ -58,7 +58,7 @@ func BenchmarkDurableWrite(b *testing.B) {
 
 var written atomic.Int64
 
-// writes has a number of writers write b.N claims between them, and reports the median.
+// writes lets several writers write b.N claims in total, and reports the median time.
 func writes(b *testing.B, stores []store.Engine, writers int) {
 	took := make([]time.Duration, b.N)
 	var next atomic.Int64

@@ -10,14 +10,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// wrongClock is the clock of a node, which a test sets by a file.
+// wrongClock is the clock of a node. A test sets by how much it is wrong, through a file.
 type wrongClock struct{ wrong atomic.Int64 }
 
 var clock wrongClock
 
 func (w *wrongClock) now() time.Time { return time.Now().Add(time.Duration(w.wrong.Load())) }
 
-// follow reads the file, which holds a duration, or is not there.
+// follow reads the file again and again, and never returns. The file contains a duration, or does
+// not exist.
 func (w *wrongClock) follow(file string) {
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		if b, err := os.ReadFile(file); err == nil {
@@ -28,7 +29,7 @@ func (w *wrongClock) follow(file string) {
 	}
 }
 
-// name is a name of a write, by this clock.
+// name returns a new name for a write: a UUIDv7 with the time of this clock.
 func (w *wrongClock) name() uuid.UUID {
 	id, ms := uuid.Must(uuid.NewV7()), w.now().UnixMilli()
 	for i := range 6 {

@@ -1,9 +1,9 @@
-// Package nodes tests what several machines keep: three nodes, as processes, write to owners
-// by an engine of real servers, while nodes and servers are killed, paused and cut off.
-// Afterwards nothing that was acknowledged is lost, and nothing is there twice.
+// Package nodes contains only tests, of several nodes that share an engine. Three nodes, as
+// processes, write to owners through real servers, while nodes and servers are killed, paused
+// and cut off. Afterwards every acknowledged write must be stored exactly once.
 //
 //	KEN_FAULTS=500 go test ./internal/faults/nodes -run Faults -v -timeout 90m
 //
-// A run prints its seed. KEN_SEED with that number repeats the choice of faults. KEN_FAULT is a part
-// of the names of those that are chosen from, and KEN_NODE_LOG=1 shows what the nodes log.
+// A run prints its seed. With that number in KEN_SEED, a run chooses the same faults. With KEN_FAULT,
+// only faults whose names contain its value are chosen. KEN_NODE_LOG=1 shows the nodes' logs.
 package nodes

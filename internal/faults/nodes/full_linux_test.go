@@ -19,10 +19,10 @@ type disk struct {
 	dir string
 }
 
-// newDisk mounts one. Where that is not allowed, the test is skipped.
+// newDisk mounts a disk. It skips the test if that is not allowed.
 func newDisk(t *testing.T, size string) *disk {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kendisk") // the user postgres can look into it
+	dir, err := os.MkdirTemp("", "kendisk") // the user postgres must be able to read it
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
@@ -47,7 +47,7 @@ func newDisk(t *testing.T, size string) *disk {
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// fill leaves no room.
+// fill writes a file that uses all free space.
 func (d *disk) fill() {
 	d.t.Helper()
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -66,7 +66,7 @@ func (d *disk) fill() {
 	}
 }
 
-// room takes it away again.
+// room removes the file of fill.
 func (d *disk) room() {
 	d.t.Helper()
 	if err := os.Remove(d.ballast()); err != nil {
@@ -74,7 +74,7 @@ func (d *disk) room() {
 	}
 }
 
-// heard reports whether a refusal had all of some words.
+// heard reports whether the text of any refusal contains all words.
 func (c *crew) heard(words ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,8 @@ func (c *crew) heard(words ...string) bool {
 	return false
 }
 
-// The disk of a node's folder is full, while it serves owners, and while it opens them.
+// TestFaultsFullNode fills the disk of a node's folder, while the node serves owners and while it
+// opens them.
 func TestFaultsFullNode(t *testing.T) {
 	race.LeaveToWhole(t)
 	d := newDisk(t, "32m")
@@ -153,7 +154,7 @@ func startOnDisks(t *testing.T, disks []*disk) *logtest.NATS {
 	return logtest.StartNATSOn(t, hosts)
 }
 
-// The disk of one of three servers of NATS is full: nothing stops.
+// TestFaultsFullServer fills the disk of one of three NATS servers. Writes must continue.
 func TestFaultsFullServer(t *testing.T) {
 	inLongRuns(t)
 	for i := range 3 {
@@ -187,7 +188,7 @@ func TestFaultsFullServer(t *testing.T) {
 	}
 }
 
-// The disks of all three are full.
+// TestFaultsFullServers fills the disks of all three NATS servers.
 func TestFaultsFullServers(t *testing.T) {
 	inLongRuns(t)
 	disks := []*disk{newDisk(t, "64m"), newDisk(t, "64m"), newDisk(t, "64m")}
@@ -221,7 +222,7 @@ func TestFaultsFullServers(t *testing.T) {
 	c.verify(nats.URL())
 }
 
-// The disk of PostgreSQL is full.
+// TestFaultsFullPostgres fills the disk of PostgreSQL.
 func TestFaultsFullPostgres(t *testing.T) {
 	race.LeaveToWhole(t)
 	d := newDisk(t, "160m")

@@ -16,9 +16,9 @@ import (
 	"github.com/kenlayer/ken/internal/synth"
 )
 
-// An owner whose file has more than 40 MB, which is more than any difference that a move keeps in
-// memory, moves from a folder to an engine, to another one and back into a folder. In each engine
-// another node takes it over. Nothing is lost, and what is written in between is there.
+// TestALargeOwner moves an owner from a folder to an engine, to another engine and back to a folder.
+// The owner's file is larger than 40 MB, which is more than a move keeps in memory. In each engine,
+// another node takes the owner over. No claim may be lost, also none that is written between moves.
 func TestALargeOwner(t *testing.T) {
 	race.LeaveToWhole(t)
 	const least = 40 << 20

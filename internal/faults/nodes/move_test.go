@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// beMover moves every owner from one engine to another, unless it is killed before.
+// beMover is the main function of a process that moves every owner from one engine to another.
 func beMover() {
 	ctx := context.Background()
 	from, to := os.Getenv("KEN_MOVE_FROM"), os.Getenv("KEN_MOVE_TO")
@@ -53,11 +53,11 @@ func beMover() {
 	}
 }
 
-// perMove is how often a move is killed at most before it may end.
+// perMove is how often a move is killed at most.
 const perMove = 5
 
-// Owners move between two engines while two nodes write, and whoever moves them is killed again
-// and again; now and then a node as well. Then the nodes are started where the owners are.
+// TestFaultsMove moves owners between two engines while two nodes write. It kills the moving process
+// repeatedly, and sometimes a node. Then it starts the nodes with the engine that has the owners.
 func TestFaultsMove(t *testing.T) {
 	places := []string{logtest.StartNATS(t, 1).URL(), logtest.StartPostgres(t).URL()}
 	rng := rand.New(rand.NewPCG(seed.Of(t), 0))

@@ -23,8 +23,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
-// network is some hosts, each a network namespace of its own. This process routes between them,
-// in a namespace of its own as well, and can drop what one host sends to another.
+// network is a group of hosts, each of which is a network namespace. This process is in another
+// namespace. It routes packets between the hosts, and can drop those from one host to another.
 type network struct {
 	t     *testing.T
 	hosts []logtest.Host
@@ -69,10 +69,10 @@ func (w *network) run(command ...string) {
 	}
 }
 
-// link is a way from one host to another.
+// link is one direction of the traffic between two hosts, by their indexes.
 type link struct{ from, to int }
 
-// between lists the ways from some hosts to others, and back if both is set.
+// between returns the links from some hosts to others, and those back if both is set.
 func between(some, others []int, both bool) (all []link) {
 	for _, a := range some {
 		for _, b := range others {
@@ -88,7 +88,7 @@ func between(some, others []int, both bool) (all []link) {
 	return all
 }
 
-// lose is a fault in which nothing passes some links.
+// lose returns a fault that drops all packets on some links.
 func (w *network) lose(name string, links []link) fault {
 	rule := func(do string) func() {
 		return func() {
@@ -100,9 +100,9 @@ func (w *network) lose(name string, links []link) fault {
 	return fault{name, rule("add"), rule("delete")}
 }
 
-// Three nodes and three servers, each in a network namespace of its own. Packets are dropped
-// between any two of them, one way or both, so that servers lose each other, too, and nodes
-// reach a server that the others do not.
+// TestFaultsNetwork runs three nodes and three servers, each in its own network namespace. It drops
+// packets between any two of them, one way or both. Servers also lose each other, and nodes may
+// reach a server that the other servers can't reach.
 func TestFaultsNetwork(t *testing.T) {
 	if os.Getenv("KEN_NETWORK") == "" {
 		inNamespace(t)
@@ -138,12 +138,12 @@ func TestFaultsNetwork(t *testing.T) {
 	}, nats.URL())
 }
 
-// others are all but one.
+// others returns a copy of all without the element at index i.
 func others(all []int, i int) []int {
 	return append(append([]int{}, all[:i]...), all[i+1:]...)
 }
 
-// inNamespace runs this test in a process whose network is its own.
+// inNamespace runs this test in a process with its own network namespace.
 func inNamespace(t *testing.T) {
 	race.LeaveToWhole(t)
 	program, err := os.Executable()
@@ -167,7 +167,7 @@ func inNamespace(t *testing.T) {
 	}
 }
 
-// writeCertificate writes the certificate that all nodes have, and returns its folder.
+// writeCertificate writes the certificate and key that all nodes use, and returns their folder.
 func writeCertificate(t *testing.T) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	if err != nil {

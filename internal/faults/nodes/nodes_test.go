@@ -36,7 +36,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// owners are written to by every node.
+// owners is the number of owners. Every node writes to all of them.
 const owners = 4
 
 // openLog opens the engine of a URL.
@@ -47,7 +47,7 @@ func openLog(ctx context.Context, url string) (commitlog.Log, error) {
 	return jetstream.Open(ctx, jetstream.Options{URL: url})
 }
 
-// TestMain is also the node, or the process that moves owners, that a test kills.
+// TestMain also runs the processes that tests start and kill: nodes, and one that moves owners.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("KEN_NODE") != "":
@@ -75,12 +75,12 @@ func say(format string, args ...any) {
 	stdout.Flush()
 }
 
-// beNode writes to every owner until it is killed. It says what it was told is durable, and
-// reads that back.
+// beNode is the main function of a node. It writes to every owner until it is killed, prints the
+// acknowledged writes, and reads them back.
 func beNode() {
 	ctx, name := context.Background(), os.Getenv("KEN_NODE")
 	log, err := openLog(ctx, os.Getenv("KEN_NODE_URL"))
-	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be away
+	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be unreachable
 		say("away %v", err)
 	}
 	logger := slog.New(slog.DiscardHandler)
@@ -115,7 +115,7 @@ func beNode() {
 	wg.Wait()
 }
 
-// nodeTLS is how nodes know each other, by the certificate in a folder; "" for none.
+// nodeTLS returns the TLS configuration of nodes with the certificate in dir; nil if dir is "".
 func nodeTLS(dir string) (server, client *tls.Config, err error) {
 	if dir == "" {
 		return nil, nil, nil
@@ -124,7 +124,7 @@ func nodeTLS(dir string) (server, client *tls.Config, err error) {
 	return engines.TLS(config.Store{CA: cert, Cert: cert, Key: filepath.Join(dir, "node.key")})
 }
 
-// nextNode is the node of the engine that owners are moved to; nil for none.
+// nextNode starts a node of the engine to which owners are moved. It returns nil if there is none.
 func nextNode(ctx context.Context, name string) *shared.Node {
 	url := os.Getenv("KEN_NODE_NEXT")
 	for url != "" {
@@ -166,30 +166,30 @@ func once(ctx context.Context, all *shared.Owners, owner, text string) {
 	}
 }
 
-// crew is the nodes of a test.
+// crew is a group of nodes of a test, as processes.
 type crew struct {
 	t       *testing.T
 	program string
 	dirs    []string
 	urls    []string // of the engine, for each node
-	url     string   // for the test
-	next    string   // the engine that owners are moved to, where nodes follow
+	url     string   // of the engine, for the test
+	next    string   // URL of the engine to which owners are moved; "" for none
 	cmds    []*exec.Cmd
 	listen  []string       // where the nodes listen
-	hosts   []logtest.Host // of the nodes, where they are apart
+	hosts   []logtest.Host // of the nodes, if they are on different hosts
 	tls     string         // the folder of their certificate
-	peers   []*proxy       // by which other nodes reach them
-	clocks  []string       // files
+	peers   []*proxy       // through which other nodes reach them
+	clocks  []string       // the files that set their clocks
 	started int
 
 	mu      sync.Mutex // guards the rest
 	acks    map[string]map[string]bool
 	last    map[string]time.Time // an owner's last acknowledgement
-	pauses  []time.Duration      // between two of an owner, where longer than half a second
+	pauses  []time.Duration      // over half a second, between two acknowledgements of an owner
 	faults  []string
 	refused map[string]int
 	calls   map[string]*call // of registers
-	clients map[string]int   // numbers of those who call
+	clients map[string]int   // a number for each caller of registers
 	reading sync.WaitGroup
 }
 
@@ -294,7 +294,7 @@ func (c *crew) acknowledged() (n int) {
 	return n
 }
 
-// flow waits until each owner has been written to again.
+// flow waits until a new write to each owner is acknowledged. It fails the test after a minute.
 func (c *crew) flow() {
 	c.t.Helper()
 	begun, told := time.Now(), false
@@ -317,7 +317,7 @@ func (c *crew) flow() {
 		if time.Since(begun) > 60*time.Second {
 			c.tellHolders()
 			for _, cmd := range c.cmds {
-				_ = cmd.Process.Signal(syscall.SIGQUIT) // it says what it waits for
+				_ = cmd.Process.Signal(syscall.SIGQUIT) // it prints its goroutines' stacks
 				_ = cmd.Wait()
 			}
 			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
@@ -326,7 +326,7 @@ func (c *crew) flow() {
 	}
 }
 
-// tellHolders says who has the owners, when one of them has waited for long.
+// tellHolders logs the engine's health, the nodes and the lease of each owner.
 func (c *crew) tellHolders() {
 	log, err := openLog(c.t.Context(), c.url)
 	if err != nil {
@@ -347,7 +347,7 @@ func (c *crew) tellHolders() {
 	}
 }
 
-// verify compares what is there with what was acknowledged.
+// verify kills the nodes, and compares the stored claims with the acknowledged ones.
 func (c *crew) verify(url string) {
 	t := c.t
 	t.Helper()
@@ -411,7 +411,7 @@ func (c *crew) verify(url string) {
 	t.Logf("refused: %v", c.refused)
 }
 
-// wanted is how many faults a run has.
+// wanted returns the number of faults of a run.
 func wanted() int {
 	if n, err := strconv.Atoi(os.Getenv("KEN_FAULTS")); err == nil {
 		return n
@@ -422,21 +422,21 @@ func wanted() int {
 	return 6
 }
 
-// fault is one that begins and is over after a while.
+// fault is a fault with functions that begin and end it.
 type fault struct {
 	name       string
 	begin, end func()
 }
 
-// pauseBetween waits for a time.
+// pauseBetween sleeps for a random time between low and high.
 func pauseBetween(rng *rand.Rand, low, high time.Duration) {
 	<-time.After(low + time.Duration(rng.Int64N(int64(high-low))))
 }
 
-// signal pauses a process and lets it go on.
+// signal returns a function that sends a signal to a process.
 func signal(p *os.Process, s syscall.Signal) func() { return func() { _ = p.Signal(s) } }
 
-// setClock sets a node's clock wrong.
+// setClock returns a function that sets by how much the clock of node i is wrong.
 func (c *crew) setClock(i int, wrong time.Duration) func() {
 	return func() {
 		tmp := c.clocks[i] + ".new"
@@ -446,7 +446,7 @@ func (c *crew) setClock(i int, wrong time.Duration) func() {
 	}
 }
 
-// oneOf picks a fault: one of a node's half of the time, else another one.
+// oneOf returns a random fault, with equal probability one of node or one of others.
 func oneOf(rng *rand.Rand, node []fault, others ...fault) fault {
 	if rng.IntN(2) == 0 {
 		return node[rng.IntN(len(node))]
@@ -454,7 +454,7 @@ func oneOf(rng *rand.Rand, node []fault, others ...fault) fault {
 	return others[rng.IntN(len(others))]
 }
 
-// nodeFaults are those of a node, whose way to the engine is a proxy.
+// nodeFaults returns the faults of node i. engine is its proxy to the engine.
 func (c *crew) nodeFaults(rng *rand.Rand, i int, engine *proxy) []fault {
 	cut := func(p *proxy, to, from bool) func() { return func() { p.cut(to, from) } }
 	wrong := time.Minute + time.Duration(rng.Int64N(int64(20*time.Minute)))
@@ -528,7 +528,7 @@ func TestFaultsNATS(t *testing.T) {
 }
 
 func TestFaultsPostgres(t *testing.T) {
-	race.LeaveToWhole(t) // TestFaultsPromotion has the same with more
+	race.LeaveToWhole(t) // TestFaultsPromotion includes these faults
 	pg := logtest.StartPostgres(t)
 	var urls []string
 	var proxies []*proxy
@@ -545,8 +545,8 @@ func TestFaultsPostgres(t *testing.T) {
 	}, pg.URL())
 }
 
-// A primary and a synchronous standby, which is promoted: nothing that was acknowledged is lost,
-// also when the standby lags behind when the primary is lost.
+// TestFaultsPromotion promotes a synchronous standby when the primary is lost. No acknowledged
+// write may be lost, also if the standby lagged.
 func TestFaultsPromotion(t *testing.T) {
 	pg := logtest.StartPostgresPair(t)
 	var urls []string

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// proxy is a way to servers, which a test can cut, one way or both: connections stay
-// open and nothing comes through, as with a cable that is pulled. It can also be slow.
+// proxy forwards TCP connections to servers. A test can cut one direction or both: connections
+// then stay open, but no data arrives, as with an unplugged cable. It can also be slow.
 type proxy struct {
 	listeners []net.Listener
 	wg        sync.WaitGroup
@@ -23,19 +23,19 @@ type proxy struct {
 	mu    sync.Mutex // guards the rest
 	conns map[net.Conn]bool
 	open  *sync.Cond
-	shut  [2]bool // there and back
+	shut  [2]bool // whether the directions there and back are cut
 	ended bool
 	pace  pace
-	busy  [2]time.Time // until when a way is taken by what was sent
+	busy  [2]time.Time // until when each direction is busy with data
 }
 
-// pace is how slow a way is. The zero value is as fast as it gets.
+// pace is the speed of a direction of a proxy. The zero value does not slow it down.
 type pace struct {
-	delay, jitter time.Duration // one way; at most jitter more or less
-	bytes         int           // a second, of all connections together
+	delay, jitter time.Duration // in one direction; the delay varies by at most jitter
+	bytes         int           // per second, of all connections together; 0 for no limit
 }
 
-// slowLink is that between two places far from each other.
+// slowLink is the pace of a link between two distant places.
 var slowLink = pace{100 * time.Millisecond, 50 * time.Millisecond, 256 << 10}
 
 func newProxy(t *testing.T, servers []string) *proxy {
@@ -61,13 +61,13 @@ func (p *proxy) url(scheme string) string {
 	return strings.Join(all, ",")
 }
 
-// The ways of a proxy.
+// Directions of a proxy: to the servers, and back.
 const (
 	there = iota
 	back
 )
 
-// cut cuts the way to the servers, the way back, or joins them again.
+// cut cuts each direction whose argument is true, and opens the other ones.
 func (p *proxy) cut(to, from bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *proxy) cut(to, from bool) {
 	p.open.Broadcast()
 }
 
-// slow sets how slow both ways are.
+// slow sets the pace of both directions.
 func (p *proxy) slow(to pace) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *proxy) keep(c net.Conn) {
 	p.conns[c] = true
 }
 
-// passes waits until a way is open, and reports whether it is there at all.
+// passes waits until a direction is open. It returns false if the proxy is closed.
 func (p *proxy) passes(way int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,19 +137,20 @@ func (p *proxy) serve(l net.Listener, server string) {
 	}
 }
 
-// Bounds of what is on its way: small, so that it is the link where what is sent waits.
+// Sizes of the socket buffers and of a write, in bytes. They are small, so that data waits in the
+// proxy.
 const (
 	buffers = 64 << 10
 	piece   = 4 << 10
 )
 
-// chunk is what has arrived at one end of a way.
+// chunk is data that the proxy has received and not yet forwarded.
 type chunk struct {
 	data []byte
-	due  time.Time // when it arrives at the other end
+	due  time.Time // when it may be forwarded
 }
 
-// copy copies one way of a connection.
+// copy forwards one direction of a connection.
 func (p *proxy) copy(to, from net.Conn, way int) {
 	defer from.Close()
 	_ = from.(*net.TCPConn).SetReadBuffer(buffers)
@@ -161,7 +162,7 @@ func (p *proxy) copy(to, from net.Conn, way int) {
 		for c := range all {
 			if p.deliver(to, c, way) != nil {
 				_ = from.Close()
-				for range all { // what the reader has still to say
+				for range all { // drain it, so that the reader does not block
 				}
 				return
 			}
@@ -188,7 +189,8 @@ func (p *proxy) delay() time.Duration {
 	return p.pace.delay - p.pace.jitter + rand.N(2*p.pace.jitter)
 }
 
-// deliver hands on a chunk when it is due, as fast as the way is. Connections take turns.
+// deliver forwards a chunk when it is due, at the pace of its direction. It sends small pieces, so
+// that connections take turns.
 func (p *proxy) deliver(to net.Conn, c chunk, way int) error {
 	p.wait(c.due)
 	for len(c.data) > 0 {
@@ -205,7 +207,8 @@ func (p *proxy) deliver(to net.Conn, c chunk, way int) error {
 	return nil
 }
 
-// slot takes a way for some bytes, and returns until when.
+// slot reserves a direction for n bytes, and returns when the reserved time ends; the zero time if
+// there is no limit.
 func (p *proxy) slot(way, n int) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A register is a value of an owner's shelf, which every node reads and writes while the
-// claims are written. The history of all calls must be one that a single register on one
-// machine could have, whatever failed meanwhile.
+// A register is a value in an owner's shelf, which every node reads and writes while claims are
+// written. Whatever fails meanwhile, the history of all calls must be linearizable: a single
+// register on one machine could have it.
 
 const registerKey = "register"
 
-// now is the machine's monotonic clock, which all processes share, in nanoseconds.
+// now returns the time of the machine's monotonic clock, which all processes share, in nanoseconds.
 func now() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -32,7 +32,7 @@ func now() int64 {
 	return t.Nano()
 }
 
-// useRegister reads and writes an owner's register, and says when each call began and ended.
+// useRegister reads and writes an owner's register, and prints when each call began and ended.
 func useRegister(ctx context.Context, all *shared.Owners, owner, name string) {
 	tick := time.NewTicker(150 * time.Millisecond)
 	for n := 0; ; n++ {
@@ -45,13 +45,13 @@ func useRegister(ctx context.Context, all *shared.Owners, owner, name string) {
 		say("begin %s %s %d %s", owner, id, now(), value)
 		got, err := callRegister(ctx, all, owner, value)
 		if err != nil {
-			continue // it may be done, or be done later
+			continue // it may have taken effect, or do so later
 		}
 		say("end %s %s %d %s", owner, id, now(), got)
 	}
 }
 
-// callRegister puts a value, or reads it if it is "".
+// callRegister writes a value to the register, or reads the register if value is "".
 func callRegister(ctx context.Context, all *shared.Owners, owner, value string) (got string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -67,15 +67,15 @@ func callRegister(ctx context.Context, all *shared.Owners, owner, value string) 
 	return "", s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return tx.Put(registerKey, []byte(value)) })
 }
 
-// call is one of a register's calls.
+// call is a read or a write of a register.
 type call struct {
 	owner, put string // put is "" for a read
 	got        string
-	begun, end int64 // end is 0 while it is not known how it ended
+	begun, end int64 // times of now; end is 0 if the result is unknown
 	client     int
 }
 
-// hearCall notes what a node says of a call. c.mu is held.
+// hearCall records the line that a node prints about a call. The caller holds c.mu.
 func (c *crew) hearCall(kind, rest string) {
 	f := strings.Split(rest, " ")
 	at, err := strconv.ParseInt(f[2], 10, 64)
@@ -98,7 +98,7 @@ func (c *crew) hearCall(kind, rest string) {
 	}
 }
 
-// register is what porcupine compares a history with.
+// register is porcupine's model of a register.
 var register = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, output any) (bool, any) {
@@ -131,10 +131,11 @@ func (c *crew) checkRegisters(t *testing.T) {
 	t.Logf("%d calls of registers, of %d it is not known how they ended", len(c.calls), unknown)
 }
 
-// historyOf returns a history for porcupine, and how many of the calls nobody heard the answer of.
-// Every call of the history has an end, else each open one would double the orders to try: a put
-// without an answer ends with the first read of its value, because it was done by then. A put that
-// no read saw may have been done after all others, so it says nothing, and neither does an open read.
+// historyOf returns a history for porcupine, and the number of calls without an answer. Every call in
+// the history has an end, because each call without one would double the number of orders to try. A
+// put without an answer ends with the first read of its value, because it was done by then. A put
+// whose value was never read may have been done after all other calls, so it is left out. A read
+// without an answer is left out, too.
 func historyOf(calls []*call) (history []porcupine.Operation, unknown int) {
 	seen := map[string]int64{} // when the first read of a value ended
 	for _, it := range calls {
@@ -159,7 +160,7 @@ func historyOf(calls []*call) (history []porcupine.Operation, unknown int) {
 	return history, unknown
 }
 
-// The check finds a node that answers what is old.
+// TestAnOldAnswerIsFound checks that the check detects a node that returns an old value.
 func TestAnOldAnswerIsFound(t *testing.T) {
 	op := func(it call) porcupine.Operation {
 		return porcupine.Operation{ClientId: it.client, Input: &it, Output: &it, Call: it.begun, Return: it.end}
@@ -176,7 +177,8 @@ func TestAnOldAnswerIsFound(t *testing.T) {
 	}
 }
 
-// A put without an answer is taken for done when a read has seen it, and only then.
+// TestAPutWithoutAnAnswer checks that a put without an answer counts as done only if a read has
+// returned its value.
 func TestAPutWithoutAnAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// takeovers counts, until stop is called, how often owners come to another holder.
+// takeovers counts, until stop is called, how often an owner's holder changes.
 func (c *crew) takeovers(log commitlog.Log) (stop func() (n int, why []string)) {
 	ended, counted := make(chan struct{}), make(chan struct{})
 	n, was, why := 0, map[string]commitlog.Lease{}, []string(nil)
@@ -48,14 +48,14 @@ func (c *crew) takeovers(log commitlog.Log) (stop func() (n int, why []string)) 
 	return func() (int, []string) { close(ended); <-counted; return n, why }
 }
 
-// paused is how many pauses there were.
+// paused returns the number of pauses so far.
 func (c *crew) paused() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.pauses)
 }
 
-// pausesSince lists the pauses after the first n, which were before.
+// pausesSince returns the pauses after the first n.
 func (c *crew) pausesSince(n int) (all []time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,8 @@ func (c *crew) pausesSince(n int) (all []time.Duration) {
 	return all
 }
 
-// slowEngines start an engine, and say where it is and what its URL is by way of other addresses.
+// slowEngines are functions that start an engine, by its name. They return the engine's addresses, and
+// a function that makes a URL for it from other addresses, such as those of proxies.
 var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(addresses string) string){
 	"NATS": func(t *testing.T) ([]string, func(string) string) {
 		return logtest.StartNATS(t, 3).Addresses(), func(a string) string { return "nats://" + strings.ReplaceAll(a, ",", ",nats://") }
@@ -75,8 +76,8 @@ var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(ad
 	},
 }
 
-// All links between nodes, and between nodes and the engine, are slow for a time: KEN_SLOW, such as
-// 2m. Owners stay where they are.
+// TestFaultsSlowLinks makes all links between nodes, and between nodes and the engine, slow for the
+// time in KEN_SLOW, such as 2m. No owner may change its holder.
 func TestFaultsSlowLinks(t *testing.T) {
 	race.LeaveToWhole(t)
 	length, err := time.ParseDuration(os.Getenv("KEN_SLOW"))
@@ -124,8 +125,8 @@ func TestFaultsSlowLinks(t *testing.T) {
 	}
 }
 
-// A snapshot of some megabytes goes over a slow link while its owner is written to, and another node reads it
-// over such a link. Neither takes so long that the right to write is lost.
+// TestFaultsSlowSnapshot sends a snapshot of some megabytes over a slow link while its owner is written to.
+// Another node reads it over such a link. No node may lose its lease meanwhile.
 func TestFaultsSlowSnapshot(t *testing.T) {
 	inLongRuns(t)
 	for name, start := range slowEngines {
@@ -216,7 +217,7 @@ func TestFaultsSlowSnapshot(t *testing.T) {
 	}
 }
 
-// inLongRuns skips a test that takes a minute, but for make chaos.
+// inLongRuns skips a test that takes a minute, unless KEN_FAULTS is set, as "make chaos" does.
 func inLongRuns(t *testing.T) {
 	if os.Getenv("KEN_FAULTS") == "" {
 		t.Skip("SKIPPED: set KEN_FAULTS")

@@ -42,8 +42,8 @@ const (
 	turnsAtATime = 4    // on a node
 )
 
-// beTurns is a node that makes turns for owners at random until its time is over. It says how long
-// each took, and what was left out of it.
+// beTurns is the main function of a node that makes turns for random owners until its time is over. It
+// prints how long each turn took, and the parts that were left out of it.
 func beTurns() {
 	ctx, quiet := context.Background(), slog.New(slog.DiscardHandler)
 	c := config.Default()
@@ -95,12 +95,12 @@ func beTurns() {
 	say("closed after %v", time.Since(closing).Round(100*time.Millisecond))
 }
 
-// folderSize says how many files a folder has, and of how many bytes.
+// folderSize returns a text with the number of files in a folder, and their total size.
 func folderSize(dir string) string {
 	n, bytes := 0, int64(0)
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // it is gone
+			return nil //nolint:nilerr // it was removed meanwhile
 		}
 		if info, err := d.Info(); err == nil {
 			n, bytes = n+1, bytes+info.Size()
@@ -110,7 +110,7 @@ func folderSize(dir string) string {
 	return fmt.Sprintf("%d MB in %d files", bytes>>20, n)
 }
 
-// sayMemory logs the memory and the folder of this process.
+// sayMemory prints the memory use of this process, and the size of its folder.
 func sayMemory(after time.Duration) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -150,10 +150,9 @@ func writeOnce(ctx context.Context, l *middleware.Layer, owner string, c ken.Cla
 	return ""
 }
 
-// Three nodes make turns for many owners for a time. KEN_TURNS is how long, such as 10m, and
-// KEN_OWNERS how many owners, by default 2000; KEN_FOLDER_MB is store.folder_mb; KEN_TURNS_ENGINE
-// is nats or postgres. Nothing may
-// be left out of a turn, and no write fails.
+// TestTurnsOfManyOwners lets three nodes make turns for many owners. KEN_TURNS is how long, such as
+// 10m. KEN_OWNERS is the number of owners, by default 2000. KEN_FOLDER_MB is store.folder_mb.
+// KEN_TURNS_ENGINE is nats or postgres. Nothing may be left out of a turn, and no write may fail.
 func TestTurnsOfManyOwners(t *testing.T) {
 	length := os.Getenv("KEN_TURNS")
 	if length == "" {
@@ -232,7 +231,7 @@ func TestTurnsOfManyOwners(t *testing.T) {
 	t.Logf("%d turns in %s: p50 %v, p95 %v, p99 %v, longest %v", len(took), length, at(500), at(950), at(990), at(1000))
 }
 
-// putOwners puts the stores of owners into an engine: each is a copy of one store.
+// putOwners stores many owners in an engine. Their stores are copies of one store.
 func putOwners(t *testing.T, url string, many int) {
 	log, err := openLog(t.Context(), url)
 	if err != nil {
@@ -275,7 +274,7 @@ func putOwners(t *testing.T, url string, many int) {
 	}
 }
 
-// rename makes a store's file another owner's.
+// rename changes the owner that is recorded in a store's file.
 func rename(file, owner string) error {
 	db, err := bbolt.Open(file, 0o600, &bbolt.Options{NoSync: true})
 	if err != nil {

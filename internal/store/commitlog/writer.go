@@ -13,21 +13,23 @@ import (
 	"sync"
 )
 
-// Mark is a record of an owner's log. ID is a random number, so that a record of another log
-// at the same position is told apart. The zero Mark is before the first record.
+// Mark identifies a record of an owner's log. ID is a random number, which differs from that of
+// a record at the same position of another log. The zero Mark is before the first record.
 type Mark struct{ Position, ID uint64 }
 
-// Adopted is the mark of a store that was there before its log.
+// Adopted is the mark of a store that existed before its log. The first record of the log follows
+// this mark.
 var Adopted = Mark{Position: 1}
 
-// A record begins with a head: a byte that says which part of a transaction follows and of which
-// format it is, the mark of the record before it, and its own ID. Who reads sees that none is missing and that all are
-// of one log. What is larger than a record goes in several.
+// A record begins with a header of headSize bytes. Its first byte has the part flags in the low four
+// bits and the Format in the high four. The position and the ID of the record before it follow, then
+// its own ID, each as 8 bytes in big-endian order. By them a reader detects a missing record, or one
+// of another log. A transaction that is larger than a record is split into several.
 const (
-	partFirst byte = 1 << iota
-	partLast
-	// partBase says that what follows stands on the snapshot at this record, and not on the records
-	// before it: nobody comes past it without that snapshot.
+	partFirst byte = 1 << iota // the first record of a transaction
+	partLast                   // the last record of a transaction
+	// partBase marks a record after which the log continues from the snapshot at this record's position,
+	// not from the records before it. A reader can't read past it without that snapshot.
 	partBase
 
 	headSize = 1 + 3*8
@@ -35,41 +37,41 @@ const (
 	formatShift = 4
 )
 
-// Format is the version of what is in a record. A node reads records up to its own format, and
-// refuses an owner whose log has later ones: it would make another store of them.
+// Format is the version of the content of records. A node reads records of its own format and of
+// earlier ones. It refuses an owner whose log has later ones, because it could misread them.
 type Format byte
 
-// Current is the format that this program writes. A change to what is in a record, or to what
-// bolt.Lock.Apply does with it, needs the next one.
+// Current is the format that this program writes. Increment it with every change to the content
+// of records, or to what bolt.Lock.Apply does with it.
 const Current Format = 0
 
-// Writer appends the transactions of one owner's store behind a mark that it keeps. Once
-// an append fails it is lost and says so: the log may have what the store lacks. It is safe
-// for concurrent use.
+// Writer appends the transactions of one owner's store to its log. After an append has failed,
+// every later one returns the same error, because the log may have a record that the store
+// lacks. Writer is safe for concurrent use.
 type Writer struct {
-	ctx   context.Context // ends when nobody waits for an append any more
+	ctx   context.Context // of all appends
 	log   Log
 	owner string
-	dir   string
-	lost  func(error)
-	form  Format
+	dir   string      // for copies of the store
+	lost  func(error) // called with the error of the first failed append
+	form  Format      // of the records that are written
 
-	rewriting sync.Mutex // held while a snapshot is made: one that began later is of a later file
+	rewriting sync.Mutex // held by Rewritten, so that later snapshots have later positions
 
 	mu    sync.Mutex // guards the rest
-	after Mark
-	tail  int   // records since the last snapshot
-	err   error // why it is lost
+	after Mark       // of the last record
+	tail  int        // number of records since the last snapshot
+	err   error      // of the append that failed; nil for none
 }
 
-// NewWriter returns a writer that appends behind a mark. dir is a folder for a copy of the
-// store while a snapshot is sent. lost is called once, when an append has failed; it must not
-// call the writer. At ctx's end, an append that the engine does not answer ends, too.
+// NewWriter returns a writer that appends after the mark after. dir is a folder for copies of the
+// store while a snapshot is sent. form is the format of the records. lost is called once, with
+// the error of the first append that fails; it must not call the writer. Appends end with ctx.
 func NewWriter(ctx context.Context, log Log, owner string, after Mark, dir string, form Format, lost func(error)) *Writer {
 	return &Writer{ctx: ctx, log: log, owner: owner, after: after, dir: dir, form: form, lost: lost}
 }
 
-// Fence appends an empty record, so that nobody who wrote before can do so again.
+// Fence appends an empty record. Every other writer of the log then fails with ErrFenced.
 func (w *Writer) Fence() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +79,8 @@ func (w *Writer) Fence() error {
 	return err
 }
 
-// Base appends a record for a snapshot that is made at it, of whatever content. Who has read the
-// records before it needs the snapshot to go on.
+// Base appends an empty record and returns its mark. The caller then stores a snapshot at the
+// record's position, of any content. Readers of earlier records need it to read on.
 func (w *Writer) Base() (Mark, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +102,8 @@ func (w *Writer) Append(changes []byte) (Mark, error) {
 	}
 }
 
-// append appends one record. Who waits for it longer than Valid is served by another node by
-// then. w.mu is held.
+// append appends one record. It gives up after Valid, because another node may serve the owner by
+// then. The caller holds w.mu.
 func (w *Writer) append(kind byte, part []byte) (Mark, error) {
 	if w.err != nil {
 		return Mark{}, w.err
@@ -128,14 +130,14 @@ func (w *Writer) append(kind byte, part []byte) (Mark, error) {
 	return m, nil
 }
 
-// Tail is how many records follow the last snapshot that this writer has made.
+// Tail returns the number of records that this writer has appended since its last snapshot.
 func (w *Writer) Tail() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tail
 }
 
-// Rewritten keeps a snapshot and erases the records that it stands for.
+// Rewritten stores a snapshot, as PutCopy does, and erases the records that it replaces.
 func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error {
 	w.rewriting.Lock()
 	defer w.rewriting.Unlock()
@@ -158,11 +160,12 @@ func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint
 	return nil
 }
 
-// snapshotCopy names copies of the store that are sent as snapshots.
+// snapshotCopy is the name pattern of the files that PutCopy creates.
 const snapshotCopy = "snapshot-*"
 
-// PutCopy sends a snapshot, and returns its position. The file is copied to a folder first: as
-// long as it is read, it can't grow.
+// PutCopy stores a snapshot of an owner's store in log, and returns its position. snapshot must call
+// its argument with the position and the store's file. PutCopy copies the file into dir before it
+// sends it, because the store's file can't grow while it is read.
 func PutCopy(ctx context.Context, log Log, owner, dir string, snapshot func(func(position uint64, file io.WriterTo) error) error) (at uint64, err error) {
 	f, err := os.CreateTemp(dir, snapshotCopy)
 	if err != nil {
@@ -187,7 +190,7 @@ func PutCopy(ctx context.Context, log Log, owner, dir string, snapshot func(func
 	return at, nil
 }
 
-// RemoveCopies removes copies that a process which was killed has left in a folder.
+// RemoveCopies removes the files of PutCopy that killed processes have left in dir.
 func RemoveCopies(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, snapshotCopy))
 	for _, file := range left {
@@ -196,27 +199,31 @@ func RemoveCopies(dir string) error {
 	return err
 }
 
-// Transaction is what a store changed at once. One without changes is a fence.
+// Transaction is a set of changes that a store committed at once, with the mark of its last
+// record. Those of Fence and Base have no changes.
 type Transaction struct {
 	Mark
 	Changes []byte
 }
 
-// ErrBase is that a record stands on a snapshot that is not there yet.
+// ErrBase is returned for a record of Base, if its snapshot was not read before.
 var ErrBase = errors.New("the log goes on from a snapshot that is not there yet")
 
-// ErrLater is that a record is of a later format than the reader's.
+// ErrLater is returned for a record of a later format than the reader's.
 var ErrLater = errors.New("a record is of a later version of ken")
 
-// ErrOtherLog is that a mark is not of the log that the engine has.
+// ErrOtherLog is returned for a mark that is not of the log that the engine has.
 var ErrOtherLog = errors.New("the engine has another log of this owner")
 
-// Transactions reads the transactions behind a mark, and sets end to the mark of the last
-// record, be it of a whole transaction or not. What was appended in part, by a node that ended
-// meanwhile, is left out. past reads on where a snapshot is missing, for who will make another
-// one. Errors: ErrOtherLog; ErrLater; ErrBase; one that wraps ErrUnreachable for a record that is
-// missing, because a server that is behind has given an older snapshot, or the log went on
-// meanwhile; those of the log.
+// Transactions yields the transactions after a mark. It sets *end to the mark of the last record
+// that it read, also if that record's transaction is incomplete. It skips incomplete transactions,
+// which nodes leave that end in the middle of an append. upTo is the latest format that the caller
+// can read. If past is true, a record of Base is read without its snapshot, for a caller that will
+// make another snapshot. The sequence ends after an error.
+//
+// Errors: ErrOtherLog; ErrLater; ErrBase; those of the log; an error that wraps ErrUnreachable for a
+// missing record. A record is missing if the caller began with an outdated snapshot, which a server
+// that lags has sent, or if the log was truncated meanwhile.
 func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo Format, past bool, end *Mark) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		*end = after
@@ -259,8 +266,8 @@ func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo F
 	}
 }
 
-// Has reports whether a log has all of a copy that has read it up to a mark: the record of the
-// mark, the one behind it, or a later snapshot. Errors: those of the log.
+// Has reports whether a log has all data of a copy that was read from it up to a mark. It has if it
+// has the record of the mark, the record after it, or a later snapshot. Errors: those of the log.
 func Has(ctx context.Context, log Log, owner string, at Mark) (bool, error) {
 	for r, err := range log.Read(ctx, owner, at.Position-min(1, at.Position)) {
 		if err == nil {
@@ -284,8 +291,8 @@ func Has(ctx context.Context, log Log, owner string, at Mark) (bool, error) {
 	return err == nil && position > at.Position, err
 }
 
-// follows checks that a record is the next one behind end, and moves end to it. own reports
-// that it is the record of after itself.
+// follows checks that r is the next record after *end, and sets *end to its mark. If r is the record
+// of the mark after itself, follows returns own as true and doesn't change *end.
 func follows(after Mark, end *Mark, r Record) (own bool, err error) {
 	if len(r.Data) < headSize {
 		return false, fmt.Errorf("record %d is cut off", r.Position)

@@ -32,11 +32,11 @@ func transactions(log commitlog.Log, after commitlog.Mark) (out []commitlog.Tran
 	return out, end, nil
 }
 
-// start is before the first record.
+// start is the mark before the first record.
 var start commitlog.Mark
 
-// What is larger than a record comes back whole; what a node that ended has written in part
-// does not.
+// TestTransactionsAreWhole checks that a transaction larger than a record is returned whole, and that
+// an incomplete one of a node that ended is not returned.
 func TestTransactionsAreWhole(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)
@@ -69,14 +69,14 @@ func TestTransactionsAreWhole(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%d transactions, want %d", len(got), len(want))
 	}
-	for i, tx := range got { // from wherever a store is, the rest follows
+	for i, tx := range got { // from each mark, the later transactions are read
 		if rest, _, err := transactions(log, tx.Mark); err != nil || len(rest) != len(got)-i-1 {
 			t.Errorf("behind transaction %d: %d, %v", i, len(rest), err)
 		}
 	}
 }
 
-// cutOff is a log that a node reaches for some appends more.
+// cutOff is a log that becomes unreachable after some appends.
 type cutOff struct {
 	*logtest.Memory
 	left int
@@ -89,8 +89,8 @@ func (c *cutOff) Append(ctx context.Context, owner string, after uint64, data []
 	return c.Memory.Append(ctx, owner, after, data)
 }
 
-// A record that is missing is noticed: who starts from an older snapshot than the log goes
-// back to must not go on.
+// TestAGapIsNoticed checks that a missing record is detected. It is missing if a reader starts from a
+// snapshot that is older than the first record of the log.
 func TestAGapIsNoticed(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)
@@ -112,7 +112,7 @@ func TestAGapIsNoticed(t *testing.T) {
 	}
 }
 
-// A log that has the same positions and is another one is noticed, from every mark.
+// TestAnotherLogIsNoticed checks that another log with the same positions is detected, from every mark.
 func TestAnotherLogIsNoticed(t *testing.T) {
 	var marks [2][]commitlog.Mark
 	var logs [2]*logtest.Memory
@@ -138,7 +138,7 @@ func TestAnotherLogIsNoticed(t *testing.T) {
 	}
 }
 
-// A writer that was fenced says so once, and writes nothing more.
+// TestAFencedWriterIsLost checks that a fenced writer reports it once, and writes nothing more.
 func TestAFencedWriterIsLost(t *testing.T) {
 	log := logtest.NewMemory()
 	lost := 0
@@ -164,7 +164,8 @@ func (f file) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// A snapshot stands for the records that it holds, and those after it stay.
+// TestASnapshotStandsForRecords checks that a snapshot replaces the records before it, and that later
+// records stay.
 func TestASnapshotStandsForRecords(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)
@@ -184,7 +185,7 @@ func TestASnapshotStandsForRecords(t *testing.T) {
 	}
 }
 
-// A store that was there before its log is the first snapshot, and the log begins behind it.
+// TestALogBehindAnAdoptedStore checks that a log can begin after the mark Adopted.
 func TestALogBehindAnAdoptedStore(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, commitlog.Adopted)
@@ -197,7 +198,8 @@ func TestALogBehindAnAdoptedStore(t *testing.T) {
 	}
 }
 
-// A record of a later version is refused, and those before it are read.
+// TestARecordOfALaterVersion checks that a record of a later format is refused, after the records
+// before it are read.
 func TestARecordOfALaterVersion(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)
@@ -221,7 +223,7 @@ func TestARecordOfALaterVersion(t *testing.T) {
 	}
 }
 
-// Who has read the records before a base does not come past it without its snapshot.
+// TestABase checks that a reader can't read past a record of Base without its snapshot.
 func TestABase(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)
@@ -264,7 +266,7 @@ func FuzzTransactions(f *testing.F) {
 	})
 }
 
-// A copy may go when the log has all of it, in records or in a snapshot.
+// TestALogHasAllOfACopy checks that Has finds all data of a copy, in records or in a snapshot.
 func TestALogHasAllOfACopy(t *testing.T) {
 	log := logtest.NewMemory()
 	w := writer(t, log, start)

@@ -1,7 +1,7 @@
-// Package jetstream keeps the log of stores in NATS JetStream, in one stream with a subject
-// for each owner. The stream's sequence is the position of a record, and the expected
-// last sequence of the subject fences writers. Leases and nodes lie in key-value buckets,
-// snapshots in an object store. All are kept by as many servers as Options.Replicas says.
+// Package jetstream implements commitlog.Log with NATS JetStream. All owners share one stream,
+// in which each has a subject. A record's position is its sequence number in the stream. The
+// expected last sequence of the subject fences writers. Leases and nodes are in key-value
+// buckets, snapshots in an object store. Options.Replicas servers store each of them.
 package jetstream
 
 import (
@@ -28,15 +28,15 @@ import (
 type Options struct {
 	// URL is the servers' addresses, separated by commas.
 	URL string
-	// Replicas is how many servers keep each record: 1, 3 or 5. 0: 3, or 1 where there is one
-	// server.
+	// Replicas is how many servers store each record: 1, 3 or 5. 0 means 3, or 1 if fewer than
+	// three servers are known.
 	Replicas int
-	// Prefix begins the names of the stream, the buckets and the subjects. Default "ken".
+	// Prefix is the prefix of the names of the stream, the buckets and the subjects. Default "ken".
 	Prefix string
 	// Credentials is a file with the user's credentials; "" for none.
 	Credentials string
-	// CA, Cert and Key are PEM files for servers at tls:// addresses; "" for what the system trusts,
-	// and no certificate of this side.
+	// CA, Cert and Key are PEM files for servers at tls:// addresses. If CA is "", the system's root
+	// certificates are used. If Cert is "", the client sends no certificate.
 	CA, Cert, Key string
 }
 
@@ -49,20 +49,20 @@ type Log struct {
 	stream    jetstream.Stream
 	leases    jetstream.KeyValue
 	nodes     jetstream.KeyValue
-	index     jetstream.KeyValue // of snapshots
+	index     jetstream.KeyValue // the position of each owner's current snapshot
 	snapshots jetstream.ObjectStore
 
 	leave func()       // leaveServer
-	left  atomic.Int64 // when a server was left last, in nanoseconds
+	left  atomic.Int64 // when leaveServer last reconnected, in Unix nanoseconds
 
-	stop    context.CancelFunc // of sweep
-	running sync.WaitGroup     // of what nobody waits for but Close
+	stop    context.CancelFunc // cancels sweep
+	running sync.WaitGroup     // goroutines in the background, which Close waits for
 }
 
 var _ commitlog.Log = (*Log)(nil)
 
-// Open connects, and makes the stream and the buckets where there are none. Errors:
-// commitlog.ErrUnreachable; those of the servers for what this user may not do.
+// Open connects to the servers, and creates the stream and the buckets if they do not exist.
+// Errors: commitlog.ErrUnreachable; those of the servers, if the user lacks a permission.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	o.Prefix = cmp.Or(o.Prefix, "ken")
 	opts := []nats.Option{
@@ -70,18 +70,18 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-		nats.ReconnectBufSize(-1),                 // what can't be sent now fails, and is tried again here
-		nats.PingInterval(500 * time.Millisecond), // a server that hangs is left after a second
+		nats.ReconnectBufSize(-1),                 // no buffer: a message that can't be sent fails, and retry repeats it
+		nats.PingInterval(500 * time.Millisecond), // the client leaves a server that hangs after a second
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2 * time.Second),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // calls say what comes of it
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // calls return their own errors
 			slog.Debug("a connection with NATS", "cause", err)
 		}),
 	}
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	}
-	secure := strings.Contains(o.URL, "tls://") // else the servers may speak no TLS
+	secure := strings.Contains(o.URL, "tls://") // otherwise the servers may not support TLS
 	if secure && o.CA != "" {
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
@@ -103,12 +103,12 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	}
 	life, stop := context.WithTimeout(context.Background(), sweepWait)
 	l.stop = stop
-	l.running.Go(func() { _ = l.sweep(life) }) // else who opens it next does
+	l.running.Go(func() { _ = l.sweep(life) }) // if it fails, the next Open sweeps
 	return l, nil
 }
 
-// prepare makes what is not there yet, and leaves what is as it is: whoever runs the servers
-// may have given it other limits.
+// prepare creates the stream and the buckets that do not exist. It keeps the limits of existing
+// ones, which the operator of the servers may have changed.
 func (l *Log) prepare(ctx context.Context) error {
 	replicas := l.o.Replicas
 	if replicas == 0 {
@@ -159,7 +159,8 @@ func (l *Log) prepare(ctx context.Context) error {
 	return err
 }
 
-// prepareOne is try, and again for some seconds while another node makes the same.
+// prepareOne is like try, but also retries the errors that occur while another node creates the
+// same stream or bucket.
 func (l *Log) prepareOne(ctx context.Context, fn func(ctx context.Context) error) error {
 	for n := 0; ; n++ {
 		err := l.try(ctx, fn)
@@ -174,12 +175,12 @@ func (l *Log) prepareOne(ctx context.Context, fn func(ctx context.Context) error
 	}
 }
 
-// prepareTries is how often that is tried again.
+// prepareTries is how often prepareOne retries, after lastPause each time.
 const prepareTries = 40
 
-// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
-// a snapshot or of a node that there is none. The bucket that it returns is as it is from now on:
-// what was read before another node had changed it would ask servers that do not answer.
+// fromLeader returns a bucket that is read only from its leader. Another server may lag, and report
+// that a snapshot or a node does not exist. If AllowDirect of the bucket is on, it turns it off. It
+// opens the bucket after that: one that was opened before would ask servers that do not answer.
 func (l *Log) fromLeader(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
 	s, err := l.js.Stream(ctx, "KV_"+bucket)
 	if err != nil {
@@ -198,11 +199,11 @@ func (l *Log) fromLeader(ctx context.Context, bucket string) (jetstream.KeyValue
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
-	// tryWait bounds one attempt: a server that is gone does not answer.
+	// tryWait limits one attempt, because a server that is down does not answer.
 	tryWait = time.Second
 )
 
-// passes reports whether an error is of servers that have no leader just now.
+// passes reports whether an error is temporary: the servers have no leader, or do not answer.
 func passes(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -217,11 +218,13 @@ func passes(err error) bool {
 	return false
 }
 
-// patience is after how long without success another server is asked.
+// patience is how long calls may fail before the client connects to another server. It also limits
+// the requests of a snapshot's transfer.
 const patience = 3 * time.Second
 
-// retry runs fn until it succeeds, fails for good, or ctx ends. A server that answers, and does not
-// reach the others, is left: to the client library all is well with it.
+// retry runs fn until it succeeds, returns a permanent error, or ctx ends. After patience without
+// success, it connects to another server: the client library stays with a server that answers pings
+// but can't reach the other servers.
 func (l *Log) retry(ctx context.Context, fn func() error) error {
 	begun := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -244,15 +247,15 @@ func (l *Log) retry(ctx context.Context, fn func() error) error {
 	}
 }
 
-// leaveServer connects to another server, unless that was done a moment ago.
+// leaveServer connects to another server, unless it did so less than patience ago.
 func (l *Log) leaveServer() {
 	was, now := l.left.Load(), time.Now().UnixNano()
 	if now-was >= int64(patience) && l.left.CompareAndSwap(was, now) {
-		_ = l.nc.ForceReconnect() // it is closed
+		_ = l.nc.ForceReconnect() // the error means that it is closed
 	}
 }
 
-// unreachable wraps an error that passes.
+// unreachable wraps a temporary error with commitlog.ErrUnreachable, and returns others unchanged.
 func unreachable(err error) error {
 	if err != nil && passes(err) {
 		return fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
@@ -260,7 +263,8 @@ func unreachable(err error) error {
 	return err
 }
 
-// try is one attempt after another, each bounded by itself.
+// try is retry with a limit of tryWait for each attempt. It wraps a temporary error with
+// commitlog.ErrUnreachable.
 func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -272,13 +276,13 @@ func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error
 	}))
 }
 
-// token is an owner's name as one token of a subject.
+// token encodes an owner's name, or a node's ID, as one token of a subject or a key of a bucket.
 func token(owner string) string { return base64.RawURLEncoding.EncodeToString([]byte(owner)) }
 
 func (l *Log) subject(owner string) string { return l.o.Prefix + ".log." + token(owner) }
 
-// Append implements commitlog.Log. An attempt whose answer was lost is repeated under the same
-// name, so that the record is there once.
+// Append implements commitlog.Log. It repeats an attempt whose answer was lost with the same
+// message ID, so that the record is appended only once.
 func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byte) (at uint64, err error) {
 	subject, id, repeated := l.subject(owner), nuid.Next(), false
 	err = l.try(ctx, func(ctx context.Context) error {
@@ -292,7 +296,7 @@ func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byt
 			repeated = repeated || passes(err)
 			return err
 		}
-		if repeated { // by this very record, perhaps
+		if repeated { // an earlier attempt may have appended this record
 			last, err := l.stream.GetLastMsgForSubject(ctx, subject)
 			if err != nil {
 				return err
@@ -307,14 +311,14 @@ func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byt
 	return at, err
 }
 
-// fenced reports whether a server refused a message because another one came before.
+// fenced reports whether a server refused a message because another one was written before it.
 func fenced(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == wrongLastSequenceConstant) ||
 		errors.Is(err, jetstream.ErrKeyExists)
 }
 
-// wrongLastSequenceConstant is the code of servers from 2.12 on.
+// wrongLastSequenceConstant is the error code of a wrong last sequence of NATS 2.12 and later.
 const wrongLastSequenceConstant = 10164
 
 // Last implements commitlog.Log.
@@ -334,16 +338,16 @@ func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
 }
 
 const (
-	// readAhead is how many records are on their way while one is read.
+	// readAhead is the maximum number of records that a consumer fetches in advance.
 	readAhead = 256
-	// singly is how many records are asked for one by one: for so few, the servers need not make
-	// a consumer, of which they have a limited number.
+	// singly is how many records Read requests one by one before it creates a consumer. The
+	// servers have a limited number of consumers.
 	singly = 8
-	// readForgotten is after how long the servers forget a consumer whose reader was killed.
+	// readForgotten is after how long the servers delete a consumer whose reader was killed.
 	readForgotten = 10 * time.Second
 )
 
-// next reads the first record at a position or behind it.
+// next returns an owner's first record at position from or after it.
 func (l *Log) next(ctx context.Context, owner string, from uint64) (r commitlog.Record, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
 		m, err := l.stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(l.subject(owner)))
@@ -382,7 +386,7 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 				}
 				after = r.Position
 			}
-			// While the servers elect who makes consumers, records are read one by one.
+			// While the servers elect the leader that creates consumers, read records one by one.
 			once, cancel := context.WithTimeout(ctx, tryWait)
 			c, err = l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{
 				FilterSubjects: []string{l.subject(owner)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
@@ -396,10 +400,10 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		}
 		defer func() {
 			if info := c.CachedInfo(); info != nil {
-				l.running.Go(func() { // nobody waits for servers that are electing
+				l.running.Go(func() { // the caller need not wait while servers elect a leader
 					ctx, cancel := context.WithTimeout(context.Background(), tryWait)
 					defer cancel()
-					_ = l.stream.DeleteConsumer(ctx, info.Name) // else the server forgets it
+					_ = l.stream.DeleteConsumer(ctx, info.Name) // if it fails, the server deletes it after readForgotten
 				})
 			}
 		}()
@@ -428,8 +432,8 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 	}
 }
 
-// Truncate implements commitlog.Log. The servers take the records out of their files when
-// they compact them.
+// Truncate implements commitlog.Log. The servers remove the records from their files when they
+// compact them.
 func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
 	last, err := l.Last(ctx, owner)
 	if err != nil || last == 0 {

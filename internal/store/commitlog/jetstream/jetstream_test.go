@@ -41,7 +41,7 @@ func run(t *testing.T, n int) {
 func TestOneServer(t *testing.T)    { run(t, 1) }
 func TestThreeServers(t *testing.T) { run(t, 3) }
 
-// Nodes that start at the same time, with servers that have nothing yet, all work.
+// TestManyBegin starts several nodes at the same time, with empty servers. All must work.
 func TestManyBegin(t *testing.T) {
 	url := logtest.StartNATS(t, 3).URL()
 	for n := range race.Pick(6, 2) {
@@ -68,7 +68,7 @@ func TestManyBegin(t *testing.T) {
 	}
 }
 
-// A snapshot that is larger than what the servers keep in memory until it is stored is put all the same.
+// TestALargeSnapshot stores a snapshot that is larger than the buffers of the servers in memory.
 func TestALargeSnapshot(t *testing.T) {
 	race.LeaveToWhole(t)
 	const size = 200 << 20

@@ -51,7 +51,7 @@ func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease)
 			repeated = repeated || passes(err)
 			return err
 		}
-		if repeated { // it may have been this very update
+		if repeated { // an earlier attempt may have made this update
 			if now, err := l.Lease(ctx, owner); err == nil && now.Node == lease.Node && now.Token == lease.Token && now.Address == lease.Address {
 				lease = now
 				return nil

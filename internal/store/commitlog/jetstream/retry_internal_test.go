@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A server that answers, and does nothing, is left after a while, and again where the next one is
-// no better.
+// TestAServerThatDoesNothingIsLeft checks that retry leaves a server that answers only with errors,
+// and leaves the next one if that does the same.
 func TestAServerThatDoesNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := 0

@@ -11,13 +11,14 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
-// silent is what the client library reads of servers that send nothing.
+// silent is a reader of a snapshot whose servers send nothing.
 type silent struct{ every time.Duration }
 
 func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, os.ErrDeadlineExceeded }
 func (silent) Close() error               { return nil }
 
-// The reading of a snapshot ends when the servers fall silent, and another one is asked.
+// TestASnapshotThatStops checks that a snapshot's reader fails when the servers send no more bytes,
+// and that another server is tried.
 func TestASnapshotThatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, begun := 0, time.Now()

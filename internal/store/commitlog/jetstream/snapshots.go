@@ -19,13 +19,15 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
-// A snapshot's name is the owner's token and the position, in twenty digits. Which one counts
-// stands in a bucket, so that a node that was paused can't put an older one in its place.
+// snapshotName returns the object name of a snapshot: the owner's token, a dot and the position in
+// twenty digits. The bucket Log.index records which snapshot is current, so that a node that was
+// paused can't replace it with an older one.
 func snapshotName(owner string, position uint64) string {
 	return fmt.Sprintf("%s.%020d", token(owner), position)
 }
 
-// current is the position of the snapshot that counts, and the revision of its entry.
+// current returns the position of the current snapshot and the revision of its entry in l.index; 0
+// and 0 if there is none. key is the token of the owner.
 func (l *Log) current(ctx context.Context, key string) (position, revision uint64, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
 		e, err := l.index.Get(ctx, key)
@@ -67,7 +69,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 			return err
 		}
 	}
-	old := before // which this one replaces, or this one where another node was faster
+	old := before // the snapshot to delete: the replaced one, or this one if another node has stored a later one
 	switch {
 	case before > position:
 		old = position
@@ -80,14 +82,15 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return l.drop(ctx, snapshotName(owner, old))
 }
 
-// transfer connects with the server that l is connected with, for one snapshot. On a slow link, the
-// beats of the node and its writes would wait behind it on their own connection.
+// transfer opens a connection for one snapshot, first to the server that l is connected to. If the
+// snapshot used l's own connection, the node's beats and writes would wait behind it on a slow link.
+// The caller must call end, which closes the connection.
 func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream.ObjectStore, end func(), err error) {
 	near := l.nc.ConnectedUrl()
 	if near == "" {
 		return nil, nil, nil, nats.ErrDisconnected
 	}
-	// Its pings wait behind the snapshot: who reads or sends notices that nothing moves.
+	// Pings would wait behind the snapshot, so there are none: readers and senders have timeouts.
 	nc, err := connect(ctx, near+","+l.o.URL, append(slices.Clone(l.opts), nats.DontRandomize(), nats.PingInterval(readWait)))
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
@@ -104,7 +107,7 @@ func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream
 	return js, s, nc.Close, nil
 }
 
-// connect is nats.Connect, which waits for each server in turn, until ctx ends.
+// connect is nats.Connect with a context. nats.Connect has none, and waits for each server in turn.
 func connect(ctx context.Context, url string, opts []nats.Option) (*nats.Conn, error) {
 	type connected struct {
 		nc  *nats.Conn
@@ -128,7 +131,7 @@ func connect(ctx context.Context, url string, opts []nats.Option) (*nats.Conn, e
 	}
 }
 
-// send puts an object. One of that name stays until the new one is whole.
+// send stores an object. An existing object of that name stays until the new one is complete.
 func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
 	js, s, end, err := l.transfer(ctx)
 	if err != nil {
@@ -140,7 +143,7 @@ func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
 	wait := func() error {
 		err := l.settle(ctx, js)
 		if err != nil {
-			time.AfterFunc(readSilence, cancel) // else what was sent is waited for as long as for all of it
+			time.AfterFunc(readSilence, cancel) // else Put waits for what was already sent until ctx ends
 		}
 		return err
 	}
@@ -149,17 +152,17 @@ func (l *Log) send(ctx context.Context, name string, r io.Reader) error {
 }
 
 const (
-	// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
-	// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
+	// paceBytes is how many bytes of a snapshot are sent before they must be stored. The client library
+	// sends without waiting, and the servers refuse data when their buffers in memory are full.
 	paceBytes = 1 << 20
-	// settleWait bounds how long that much may take.
+	// settleWait limits how long the servers may take to store paceBytes.
 	settleWait = 20 * time.Second
 )
 
-// paced is a reader that waits after each paceBytes.
+// paced is a reader that calls wait after each paceBytes.
 type paced struct {
 	r    io.Reader
-	n    int
+	n    int // bytes read since the last wait
 	wait func() error
 }
 
@@ -175,8 +178,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// settle returns when what a connection has sent of snapshots is stored: the stream takes its
-// messages in order, and this one is the last. It replaces the one before.
+// settle returns when the servers have stored all snapshot data that the connection of js has sent.
+// It publishes a message and waits for its acknowledgement: the stream stores messages in order. Each
+// such message replaces the previous one.
 func (l *Log) settle(ctx context.Context, js jetstream.JetStream) error {
 	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
@@ -200,11 +204,11 @@ func (l *Log) drop(ctx context.Context, name string) error {
 	})
 }
 
-// sweepWait bounds a sweep: the servers take seconds to list thousands of snapshots, so nobody
-// waits for it.
+// sweepWait limits a sweep. The servers take seconds to list thousands of snapshots, so sweep runs in
+// the background.
 const sweepWait = 5 * time.Minute
 
-// sweep removes snapshots that no longer count, of nodes that ended before they could.
+// sweep removes outdated snapshots, which nodes leave that end before they delete them.
 func (l *Log) sweep(ctx context.Context) error {
 	all, err := l.snapshots.List(ctx)
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
@@ -232,7 +236,7 @@ func (l *Log) sweep(ctx context.Context) error {
 	return err
 }
 
-// Snapshot implements commitlog.Log. Its reader asks for the snapshot when it is read.
+// Snapshot implements commitlog.Log. The reader requests the snapshot at the first Read.
 func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
 	position, _, err := l.current(ctx, token(owner))
 	if err != nil || position == 0 {
@@ -242,7 +246,7 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	return position, &snapshotReader{open: open, log: l}, nil
 }
 
-// receive begins to read an object. end is called when it is read.
+// receive begins to read an object. The caller must call end after the last read.
 func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end func(), err error) {
 	js, from, disconnect, err := l.transfer(ctx)
 	if err != nil {
@@ -257,7 +261,7 @@ func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end fu
 			l.leave()
 			err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
 		}
-		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
+		if errors.Is(err, jetstream.ErrObjectNotFound) { // another snapshot has replaced it
 			err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
 		return nil, nil, unreachable(err)
@@ -265,8 +269,8 @@ func (l *Log) receive(ctx context.Context, name string) (r io.ReadCloser, end fu
 	return r, end, nil
 }
 
-// chunks begins to read the chunks of an object. The client library's own reader has the server
-// send all that the connection takes, and a server closes one that takes ten seconds for it.
+// chunks returns a reader of an object's chunks. The client library's own reader lets the server send
+// without waiting, and a server closes a connection to which a write takes ten seconds.
 func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream.ObjectStore, name string) (io.ReadCloser, error) {
 	once, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -282,19 +286,20 @@ func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream
 	return &chunkReader{ctx: ctx, stream: s, subject: "$O." + bucket + ".C." + info.NUID, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
 }
 
-// chunkReader reads the chunks of an object, and asks for each when it has the one before.
+// chunkReader reads the chunks of an object. It requests each chunk when it has read the one before.
 type chunkReader struct {
 	ctx     context.Context //nolint:containedctx // an io.Reader takes none
 	stream  jetstream.Stream
 	subject string
-	at      uint64 // the sequence of the last one
-	left    uint32
-	rest    []byte
-	sum     hash.Hash
-	want    string
+	at      uint64    // the sequence of the last chunk; 0 before the first
+	left    uint32    // number of chunks to request
+	rest    []byte    // of the last chunk, not yet returned by Read
+	sum     hash.Hash // of the chunks so far
+	want    string    // the object's digest
 }
 
-// Read implements io.Reader. Errors: os.ErrDeadlineExceeded when nothing comes for a while.
+// Read implements io.Reader. Errors: os.ErrDeadlineExceeded if a chunk does not arrive in time, after
+// which the caller may try again.
 func (r *chunkReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.left == 0 {
@@ -316,7 +321,7 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 			case <-r.ctx.Done():
 			}
 			return 0, os.ErrDeadlineExceeded
-		default: // another one has taken its place meanwhile, or the server that was asked is behind
+		default: // another snapshot has replaced it, or the server lags
 			return 0, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 		}
 		r.at, r.rest = m.Sequence, m.Data
@@ -332,24 +337,24 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 func (*chunkReader) Close() error { return nil }
 
 const (
-	// readWait bounds the reading of a snapshot.
+	// readWait limits the time to read a snapshot.
 	readWait = 10 * time.Minute
-	// readSilence bounds the wait for its next bytes.
+	// readSilence limits the time in which no bytes of a snapshot arrive.
 	readSilence = 5 * time.Second
-	// chunkSize is how much of a snapshot is asked for at once, in bytes.
+	// chunkSize is the size of a snapshot's chunks, in bytes.
 	chunkSize = 512 << 10
 )
 
-// snapshotReader ends the reading when it is closed, or when nothing comes any more.
+// snapshotReader opens a snapshot at the first Read. It fails when no bytes arrive for readSilence.
 type snapshotReader struct {
 	open  func() (r io.ReadCloser, end func(), err error)
 	log   *Log
-	r     io.ReadCloser // nil until something is read
-	end   func()
-	since time.Time // of the first read that gave nothing; zero after one that did
+	r     io.ReadCloser // nil before the first Read
+	end   func()        // called by Close
+	since time.Time     // when reads began to return no bytes; zero if the last one returned some
 }
 
-// Read implements io.Reader. It returns without bytes when the deadline of a read has passed.
+// Read implements io.Reader. It returns 0 bytes and no error if the next bytes do not arrive in time.
 func (r *snapshotReader) Read(p []byte) (n int, err error) {
 	if r.r == nil {
 		if r.r, r.end, err = r.open(); err != nil {

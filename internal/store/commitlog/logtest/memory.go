@@ -1,5 +1,5 @@
-// Package logtest has what tests of logs need: a log in memory, and the suite that every log
-// passes.
+// Package logtest has helpers for tests of logs: a log in memory, a test suite that every log must
+// pass, and servers of NATS and PostgreSQL.
 package logtest
 
 import (
@@ -15,14 +15,15 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
-// Memory is a commitlog.Log for tests: several nodes of one process share it. It can be cut
-// off from a node by Cut.
+// Memory is a commitlog.Log in memory. Several nodes of one process share the data through Join.
+// Cut simulates that the log is unreachable.
 type Memory struct {
 	s    *memory
 	mu   sync.Mutex
 	down error
 }
 
+// memory is the data that a log shares with those of Join.
 type memory struct {
 	mu        sync.Mutex // guards the rest
 	position  uint64
@@ -40,16 +41,18 @@ func NewMemory() *Memory {
 	return &Memory{s: &memory{logs: map[string][]commitlog.Record{}, snapshots: map[string]commitlog.Record{}, leases: map[string]commitlog.Lease{}, nodes: map[string]commitlog.Node{}}}
 }
 
-// Join returns another way to the same log, which can be cut by itself.
+// Join returns a log with the same data. Cut of one does not affect the other.
 func (m *Memory) Join() *Memory { return &Memory{s: m.s} }
 
-// Cut makes every call fail with an error; nil joins it again.
+// Cut makes all later calls of m except Close fail with err. With nil, calls work again.
 func (m *Memory) Cut(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down = err
 }
 
+// begin locks the data and returns the function that unlocks it. The caller must call that function,
+// also after an error.
 func (m *Memory) begin(ctx context.Context) (func(), error) {
 	m.mu.Lock()
 	down := m.down

@@ -18,34 +18,33 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// NATS is servers of NATS that a test has started, as processes.
+// NATS is a cluster of NATS servers, which run as processes. Servers are numbered from 0.
 type NATS struct {
 	t       testing.TB
 	program string
 	dir     string
 	hosts   []Host
-	clients []int // ports
-	routes  []int
-	cmds    []*exec.Cmd
+	clients []int       // each server's port for clients
+	routes  []int       // each server's port for other servers
+	cmds    []*exec.Cmd // nil for a server that was killed
 }
 
-// Host is where a server runs: its address there, the command by which a program is started
-// there, such as nsenter; none for this host; and the folder of its files, "" for one of the test.
+// Host describes where a server runs.
 type Host struct {
-	Address string
-	Enter   []string
-	Dir     string
+	Address string   // the IP address on which it listens
+	Enter   []string // the command that starts a program there, such as nsenter; empty for this host
+	Dir     string   // the folder of its files; "" for a temporary folder of the test
 }
 
-// StartNATS starts a cluster of n servers, and stops it when the test ends. Where there is no
-// nats-server the test is skipped: KEN_NATS_SERVER names one, else bin/nats-server in this
-// repository is taken, which make engines installs, else the one on the path.
+// StartNATS starts a cluster of n servers, and kills it when the test ends. It runs the program that
+// KEN_NATS_SERVER names, else bin/nats-server in this repository, which "make engines" installs, else
+// the nats-server on the PATH. It skips the test if there is none.
 func StartNATS(t testing.TB, n int) *NATS {
 	t.Helper()
 	return StartNATSOn(t, slices.Repeat([]Host{{Address: "127.0.0.1"}}, n))
 }
 
-// StartNATSOn is StartNATS with a server on each host.
+// StartNATSOn is like StartNATS, with one server on each host.
 func StartNATSOn(t testing.TB, hosts []Host) *NATS {
 	t.Helper()
 	n := len(hosts)
@@ -66,7 +65,7 @@ func StartNATSOn(t testing.TB, hosts []Host) *NATS {
 	return c
 }
 
-// waitForLeader waits until the servers can make streams.
+// waitForLeader waits until the servers can create streams.
 func (c *NATS) waitForLeader() {
 	c.t.Helper()
 	nc, err := nats.Connect(c.URL())
@@ -81,7 +80,7 @@ func (c *NATS) waitForLeader() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for last := error(nil); ; {
-		once, cancel := context.WithTimeout(ctx, time.Second) // a request that no leader hears has no answer
+		once, cancel := context.WithTimeout(ctx, time.Second) // without a leader, nobody answers a request
 		_, err := js.CreateOrUpdateStream(once, jetstream.StreamConfig{Name: "ready", Replicas: len(c.cmds)})
 		cancel()
 		if err == nil {
@@ -95,7 +94,8 @@ func (c *NATS) waitForLeader() {
 	}
 }
 
-// find returns where a program is, or skips the test.
+// find returns the path of a program. The environment variable overrides it. find skips the test if
+// there is no such program.
 func find(t testing.TB, name, variable string) string {
 	t.Helper()
 	if path := os.Getenv(variable); path != "" {
@@ -117,7 +117,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// freePorts are ports that nobody listens on.
+// freePorts returns n free TCP ports of 127.0.0.1.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	for range n {
@@ -131,7 +131,7 @@ func freePorts(t testing.TB, n int) (ports []int) {
 	return ports
 }
 
-// URL names all servers.
+// URL returns the URLs of all servers, separated by commas.
 func (c *NATS) URL() string {
 	var all []string
 	for _, address := range c.Addresses() {
@@ -140,7 +140,7 @@ func (c *NATS) URL() string {
 	return strings.Join(all, ",")
 }
 
-// Addresses are those of all servers.
+// Addresses returns the host and port of each server.
 func (c *NATS) Addresses() (all []string) {
 	for i, port := range c.clients {
 		all = append(all, fmt.Sprintf("%s:%d", c.hosts[i].Address, port))
@@ -148,11 +148,11 @@ func (c *NATS) Addresses() (all []string) {
 	return all
 }
 
-// Start starts a server, or starts it again, and waits until it listens.
+// Start starts server i, which must not be running, and waits until it listens.
 func (c *NATS) Start(i int) {
 	c.t.Helper()
-	// A server keeps less in memory until it is stored than it usually does (128 MB), so that what
-	// sends more at once fails on a fast machine, too.
+	// The limit of data that waits in memory is lower than the default of 128 MB, so that a client that
+	// sends too much at once fails on a fast machine, too.
 	config := filepath.Join(c.dir, "server.conf")
 	if err := os.WriteFile(config, []byte("jetstream { max_buffered_size: 32MB }\n"), 0o600); err != nil {
 		c.t.Fatal(err)
@@ -182,7 +182,7 @@ func (c *NATS) Start(i int) {
 
 func (c *NATS) logFile(i int) string { return filepath.Join(c.dir, fmt.Sprintf("%d.log", i)) }
 
-// waitFor waits until somebody listens at an address.
+// waitFor waits until a program listens at a TCP address.
 func waitFor(t testing.TB, address string) {
 	t.Helper()
 	end := time.Now().Add(20 * time.Second)
@@ -198,10 +198,10 @@ func waitFor(t testing.TB, address string) {
 	}
 }
 
-// Process is a server's process.
+// Process returns the process of server i, which must be running.
 func (c *NATS) Process(i int) *os.Process { return c.cmds[i].Process }
 
-// Kill ends a server at once. One that is not there stays away.
+// Kill kills server i. It does nothing if the server is not running.
 func (c *NATS) Kill(i int) {
 	if cmd := c.cmds[i]; cmd != nil {
 		_ = cmd.Process.Kill()

@@ -12,23 +12,24 @@ import (
 	"testing"
 )
 
-// Postgres is a server of PostgreSQL that a test has started.
+// Postgres is a PostgreSQL server for a test.
 type Postgres struct {
 	t    testing.TB
-	ctl  string
-	dir  string
+	ctl  string // path of pg_ctl
+	dir  string // of its data, log and socket
 	port int
 }
 
-// StartPostgres makes a database of its own, serves it, and stops when the test ends. Where
-// there is no PostgreSQL the test is skipped: KEN_PG_CTL names its pg_ctl, else the one on
-// the path, or of Debian's packages, is taken.
+// StartPostgres starts a server with a new database, and stops it when the test ends. It runs the
+// pg_ctl that KEN_PG_CTL names, else that of Debian's packages, else the one on the PATH. It
+// skips the test if there is none.
 func StartPostgres(t testing.TB) *Postgres {
 	t.Helper()
 	return StartPostgresIn(t, "")
 }
 
-// StartPostgresIn is StartPostgres with the files below a folder that the user postgres can reach.
+// StartPostgresIn is like StartPostgres, with the files in a new folder below base. The user postgres
+// must be able to reach base if the test runs as root. "" means a folder for temporary files.
 func StartPostgresIn(t testing.TB, base string) *Postgres {
 	t.Helper()
 	ctl := os.Getenv("KEN_PG_CTL")
@@ -39,7 +40,7 @@ func StartPostgresIn(t testing.TB, base string) *Postgres {
 			t.Skip("SKIPPED: there is no PostgreSQL: install postgresql, or set KEN_PG_CTL")
 		}
 	}
-	if base == "" && os.Getuid() == 0 { // who runs the server then can't look into root's folders
+	if base == "" && os.Getuid() == 0 { // the server then runs as the user postgres, who can't read root's folders
 		base = "/tmp"
 	}
 	dir, err := os.MkdirTemp(base, "kenpg")
@@ -55,29 +56,30 @@ func StartPostgresIn(t testing.TB, base string) *Postgres {
 	return p
 }
 
-// end ends the server, if it is there.
+// end stops the server if it is running.
 func (p *Postgres) end() {
 	if _, err := os.Stat(filepath.Join(p.dir, "data", "postmaster.pid")); err == nil {
 		p.Crash()
 	}
 }
 
-// Start starts the server, which is not there.
+// Start starts the server, which must not be running, and waits until it is ready.
 func (p *Postgres) Start() {
 	p.t.Helper()
 	p.run(p.ctl, "start", "-D", p.dir+"/data", "-w", "-l", p.dir+"/log", "-s", "-o", fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories=%s", p.port, p.dir))
 }
 
-// Crash ends the server without a word to anybody.
+// Crash stops the server at once, without a clean shutdown.
 func (p *Postgres) Crash() {
 	p.t.Helper()
 	p.run(p.ctl, "stop", "-D", p.dir+"/data", "-m", "immediate", "-s")
 }
 
-// Address is where the server listens.
+// Address returns the host and port on which the server listens.
 func (p *Postgres) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
-// own gives the folder to who runs the server: it refuses to run as root.
+// own makes the user postgres the owner of the folder if the test runs as root: PostgreSQL refuses to
+// run as root.
 func (p *Postgres) own() {
 	if os.Getuid() != 0 {
 		return
@@ -93,6 +95,7 @@ func (p *Postgres) own() {
 	}
 }
 
+// run runs a program, as the user postgres if the test runs as root. It fails the test if that fails.
 func (p *Postgres) run(name string, args ...string) {
 	p.t.Helper()
 	cmd := exec.Command(name, args...)
@@ -107,7 +110,7 @@ func (p *Postgres) run(name string, args ...string) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
 	var out strings.Builder
-	log, err := os.CreateTemp("", "kenpg*.out") // the server keeps what it inherits: a pipe would never end
+	log, err := os.CreateTemp("", "kenpg*.out") // a file: the server inherits the output, and a pipe would stay open
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -121,7 +124,7 @@ func (p *Postgres) run(name string, args ...string) {
 	}
 }
 
-// URL names the server.
+// URL returns the connection string of the server.
 func (p *Postgres) URL() string {
 	return fmt.Sprintf("postgres://ken@127.0.0.1:%d/postgres?sslmode=disable", p.port)
 }

@@ -17,12 +17,12 @@ import (
 type PostgresPair struct {
 	t       testing.TB
 	servers [2]*Postgres
-	primary int
-	receive int // the process of the standby that is paused; 0 for none
+	primary int // index in servers
+	receive int // PID of the standby's WAL receiver that was last paused; 0 for none
 }
 
-// StartPostgresPair is StartPostgres with a streaming standby: a write is answered when both
-// have it.
+// StartPostgresPair is like StartPostgres, with a streaming standby. A commit returns when both
+// servers have it.
 func StartPostgresPair(t testing.TB) *PostgresPair {
 	t.Helper()
 	p := &PostgresPair{t: t}
@@ -32,7 +32,7 @@ func StartPostgresPair(t testing.TB) *PostgresPair {
 	return p
 }
 
-// sibling is a server that has no data yet.
+// sibling returns another server, which has no data yet and is not running.
 func (p *Postgres) sibling() *Postgres {
 	base := ""
 	if os.Getuid() == 0 {
@@ -49,8 +49,8 @@ func (p *Postgres) sibling() *Postgres {
 	return s
 }
 
-// join makes a server the standby of the other one, with a copy of its data, and waits until it
-// is synchronous.
+// join makes server i the standby of the other one, with a copy of its data, and waits until it is
+// synchronous.
 func (p *PostgresPair) join(i int) {
 	p.t.Helper()
 	from, s := p.servers[1-i], p.servers[i]
@@ -70,7 +70,7 @@ func (p *PostgresPair) join(i int) {
 	}
 }
 
-// Ask runs a statement, and returns the first value of its answer, if it has one.
+// Ask runs a statement, and returns the first value of its first row; "" if there is none.
 func (p *Postgres) Ask(sql string) (value string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -97,14 +97,14 @@ func (p *Postgres) Ask(sql string) (value string) {
 	return value
 }
 
-// Crash ends the primary without a word to anybody.
+// Crash stops the primary at once, without a clean shutdown.
 func (p *PostgresPair) Crash() { p.t.Helper(); p.servers[p.primary].Crash() }
 
 // Start starts the primary again.
 func (p *PostgresPair) Start() { p.t.Helper(); p.servers[p.primary].Start() }
 
-// Promote makes the standby the primary, whose place the other one has left by Crash. It takes
-// writes without a standby until Rejoin.
+// Promote makes the standby the primary, after Crash of the old one. It accepts writes without a
+// standby until Rejoin.
 func (p *PostgresPair) Promote() {
 	p.t.Helper()
 	p.primary = 1 - p.primary
@@ -114,10 +114,10 @@ func (p *PostgresPair) Promote() {
 	s.Ask("SELECT pg_reload_conf()")
 }
 
-// Rejoin brings the server that crashed back, as the standby.
+// Rejoin starts the server that crashed as the standby, with a new copy of the data.
 func (p *PostgresPair) Rejoin() { p.t.Helper(); p.join(1 - p.primary) }
 
-// Pause has the standby receive nothing more.
+// Pause stops the standby from receiving data, until Continue.
 func (p *PostgresPair) Pause() {
 	p.t.Helper()
 	if _, err := fmt.Sscan(p.servers[1-p.primary].Ask("SELECT pid FROM pg_stat_wal_receiver"), &p.receive); err != nil {
@@ -129,15 +129,16 @@ func (p *PostgresPair) Pause() {
 // Continue ends Pause.
 func (p *PostgresPair) Continue() { _ = syscall.Kill(p.receive, syscall.SIGCONT) }
 
-// Addresses are those of both.
+// Addresses returns the host and port of both servers.
 func (p *PostgresPair) Addresses() []string {
 	return []string{p.servers[0].Address(), p.servers[1].Address()}
 }
 
-// URL names both, for who wants the primary.
+// URL returns a connection string with both servers that connects to the primary.
 func (p *PostgresPair) URL() string { return PairURL(strings.Join(p.Addresses(), ",")) }
 
-// PairURL names the primary among several addresses.
+// PairURL returns a connection string that connects to the primary among addresses, which are
+// separated by commas.
 func PairURL(addresses string) string {
 	return "postgres://ken@" + addresses + "/postgres?sslmode=disable&target_session_attrs=read-write"
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
-// Run tests a log. open returns one that is empty, or in which the owners of this test have
-// nothing, and closes it when the test ends. again returns another way to the same log.
+// Run tests a log. open returns two logs with the same data, and closes them when the test ends. The
+// data must be empty, or have nothing of the owners in this file.
 func Run(t *testing.T, open func(t *testing.T) (log, again commitlog.Log)) {
 	for name, test := range map[string]func(t *testing.T, k *kit){
 		"RecordsFollow":     recordsFollow,
@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) (log, again commitlog.Log)) {
 	}
 }
 
+// kit is what each test of the suite gets: a log, another log with the same data, and a context.
 type kit struct {
 	t          *testing.T
 	log, again commitlog.Log
@@ -79,7 +80,7 @@ func (k *kit) equal(what string, got, want any) {
 	}
 }
 
-// Owners whose names an engine might take for something else.
+// Names of owners. That of other has characters which have a meaning in an engine.
 const (
 	ada   = "ada"
 	other = "a/da.*>: $日本 "
@@ -102,7 +103,7 @@ func recordsFollow(t *testing.T, k *kit) {
 		t.Errorf("it reads %d records: %.20q", len(all), all)
 	}
 	for range k.log.Read(k.ctx, ada, 0) {
-		break // who stops early leaves nothing open
+		break // a reader that stops early must leave nothing open
 	}
 }
 
@@ -120,7 +121,7 @@ func writersAreFenced(t *testing.T, k *kit) {
 	k.equal("the log", k.read(k.log, ada, 0), []string{"one", "two"})
 }
 
-// Writers who all believe that it is their turn: each position has one record.
+// oneOfManyWins lets several writers append at the same position. Only one of them may succeed.
 func oneOfManyWins(t *testing.T, k *kit) {
 	const rounds, writers = 12, 6
 	at := uint64(0)

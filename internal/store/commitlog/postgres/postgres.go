@@ -1,7 +1,7 @@
-// Package postgres keeps the log of stores in PostgreSQL 15 or later, in four tables of a
+// Package postgres implements commitlog.Log with PostgreSQL 15 or later. All tables are in one
 // schema. The primary key of owner and position fences writers. Durability and standbys are
-// the server's: with synchronous_standby_names set, a record is on a standby before its
-// append returns.
+// configured in the server: if synchronous_standby_names is set, a record is on a standby
+// before Append returns.
 package postgres
 
 import (
@@ -23,11 +23,10 @@ import (
 
 // Options configures a log.
 type Options struct {
-	// URL is the connection string, as libpq reads it: with several hosts and
-	// target_session_attrs=read-write it follows a promotion. A password may come from PGPASSWORD
-	// or a password file.
+	// URL is a connection string of libpq. With several hosts and target_session_attrs=read-write,
+	// the log follows a promotion. The password may also be in PGPASSWORD or in a password file.
 	URL string
-	// Schema holds the tables. Default "ken".
+	// Schema is the name of the schema for the tables. Default "ken".
 	Schema string
 }
 
@@ -39,8 +38,9 @@ type Log struct {
 
 var _ commitlog.Log = (*Log)(nil)
 
-// What a schema holds. A record's id names the attempt to append it. The data of a snapshot
-// lies in parts; it is there when its row in snapshots is.
+// tables creates the schema and its tables. The id of a record identifies the call of Append that
+// wrote it. The rows of snapshot_parts with a snapshot's id have its data. A snapshot exists when
+// its row in snapshots does.
 const tables = `
 CREATE SCHEMA IF NOT EXISTS %[1]s;
 CREATE TABLE IF NOT EXISTS %[1]s.records (
@@ -52,8 +52,8 @@ CREATE TABLE IF NOT EXISTS %[1]s.leases (
 CREATE TABLE IF NOT EXISTS %[1]s.nodes (id text PRIMARY KEY, address text NOT NULL, version text NOT NULL, beats bigint NOT NULL);
 `
 
-// Open connects, and makes the tables where there are none. Errors:
-// commitlog.ErrUnreachable; those of the server for what this user may not do.
+// Open connects to the server, and creates the tables if they do not exist. Errors:
+// commitlog.ErrUnreachable; those of the server, if the user lacks a permission.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Schema == "" {
 		o.Schema = "ken"
@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	return l, nil
 }
 
-// prepare makes the tables. Two that do so at once would fail on each other's.
+// prepare creates the tables. A lock keeps two nodes from doing so at once, which would fail.
 func (l *Log) prepare(ctx context.Context) error {
 	return l.try(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
@@ -94,12 +94,12 @@ func (l *Log) prepare(ctx context.Context) error {
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
-	// tryWait bounds one attempt: a server that is gone does not answer.
+	// tryWait limits one attempt, because a server that is down does not answer.
 	tryWait = time.Second
 )
 
-// passes reports whether an error is of a server that is away, starts, stops, or was a
-// primary until now.
+// passes reports whether an error is temporary: the server does not answer, starts, stops, lacks
+// resources or is no longer the primary, or transactions were in conflict.
 func passes(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -115,12 +115,14 @@ func passes(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err) || errors.Is(err, net.ErrClosed)
 }
 
-// try runs fn, each time bounded by itself, until it succeeds, fails for good, or ctx ends.
+// try runs fn until it succeeds, returns a permanent error, or ctx ends. Each attempt is limited to
+// tryWait.
 func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
 	return l.tryWithin(ctx, tryWait, fn)
 }
 
-// tryWithin is try with a bound that doubles, up to longest: what is much may be on its way for long.
+// tryWithin is like try, but the limit of an attempt doubles each time, up to longest. A large answer
+// may take long to arrive.
 func (l *Log) tryWithin(ctx context.Context, longest time.Duration, fn func(ctx context.Context) error) error {
 	wait := tryWait
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -142,7 +144,7 @@ func (l *Log) tryWithin(ctx context.Context, longest time.Duration, fn func(ctx 
 	}
 }
 
-// sql puts the schema where a statement says $schema.
+// sql replaces %s or %[1]s in a statement with the quoted schema.
 func (l *Log) sql(format string) string { return fmt.Sprintf(format, l.schema) }
 
 func duplicate(err error) bool {
@@ -150,12 +152,12 @@ func duplicate(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "23505"
 }
 
-// Append implements commitlog.Log. An attempt whose answer was lost is repeated under the same
-// id, so that the record is there once. Positions count from 1.
+// Append implements commitlog.Log. It repeats an attempt whose answer was lost with the same id, so
+// that the record is appended only once. An owner's first position is 1.
 func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byte) (uint64, error) {
 	id := uuid.Must(uuid.NewV7())
 	err := l.try(ctx, func(ctx context.Context) error {
-		// It follows the last record, or is the first one.
+		// Insert the record only if it follows the last record, or is the first one.
 		tag, err := l.pool.Exec(ctx, l.sql(`
 			INSERT INTO %[1]s.records (owner, position, id, data)
 			SELECT $1, $2::bigint + 1, $3, $4
@@ -180,10 +182,10 @@ func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byt
 	return after + 1, err
 }
 
-// replicated returns when the synchronous standbys have what this server has committed. An
-// attempt that was cut off while it waited for them is committed here, and may be nowhere else.
+// replicated returns when the synchronous standbys have everything that this server has committed.
+// An attempt that was interrupted while it waited for them may be committed on this server only.
 func (l *Log) replicated(ctx context.Context) error {
-	_, err := l.pool.Exec(ctx, "SELECT pg_logical_emit_message(true, 'ken', '')") // its commit waits, and comes later
+	_, err := l.pool.Exec(ctx, "SELECT pg_logical_emit_message(true, 'ken', '')") // its commit is later in the write-ahead log, and waits for the standbys
 	return err
 }
 
@@ -195,7 +197,7 @@ func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
 	return at, err
 }
 
-// page is how many records are read at once, and pageWait how long that may take.
+// page is how many records a query of Read returns at most. pageWait limits the time it may take.
 const (
 	page     = 256
 	pageWait = 32 * time.Second
@@ -235,8 +237,8 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 	}
 }
 
-// Truncate implements commitlog.Log. The server takes the records out of its files when it
-// vacuums the table, and out of its write-ahead log when that is recycled.
+// Truncate implements commitlog.Log. The server removes the records from its files when it vacuums
+// the table, and from its write-ahead log when it recycles that.
 func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
 	return l.try(ctx, func(ctx context.Context) error {
 		_, err := l.pool.Exec(ctx, l.sql(`
@@ -246,14 +248,14 @@ func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
 	})
 }
 
-// partSize is how much of a snapshot is a row, in bytes.
+// partSize is the maximum size of the data in a row of snapshot_parts, in bytes.
 const partSize = 1 << 20
 
 // PutSnapshot implements commitlog.Log.
 func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r io.Reader) error {
 	id, buf := uuid.Must(uuid.NewV7()), make([]byte, partSize)
-	// In one transaction: a snapshot that is cut off leaves nothing. It can't be repeated, because
-	// r is read once.
+	// One transaction, so that an interrupted snapshot leaves no rows. There is no retry, because r can
+	// be read only once.
 	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
 		for part := 0; ; part++ {
 			n, err := io.ReadFull(r, buf)
@@ -285,8 +287,8 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return err
 }
 
-// Snapshot implements commitlog.Log. The reader keeps what it reads, also when another
-// snapshot takes its place meanwhile.
+// Snapshot implements commitlog.Log. The reader returns the whole snapshot even if another one
+// replaces it meanwhile. It holds a transaction and a connection until it is closed.
 func (l *Log) Snapshot(ctx context.Context, owner string) (position uint64, r io.ReadCloser, err error) {
 	var tx pgx.Tx
 	var id uuid.UUID
@@ -311,14 +313,14 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (position uint64, r io
 	return position, &snapshotReader{ctx: ctx, l: l, tx: tx, id: id}, nil
 }
 
-// snapshotReader reads a snapshot's parts one after another.
+// snapshotReader reads the parts of a snapshot one after another, in a read-only transaction.
 type snapshotReader struct {
 	ctx  context.Context //nolint:containedctx // an io.Reader takes none
 	l    *Log
 	tx   pgx.Tx
 	id   uuid.UUID
-	part int
-	rest []byte
+	part int    // the next part, from 0
+	rest []byte // of the last part, not yet returned by Read
 }
 
 // Read implements io.Reader.
@@ -372,7 +374,7 @@ func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease)
 		if tag.RowsAffected() == 1 {
 			return nil
 		}
-		if repeated { // it may have been this very update
+		if repeated { // an earlier attempt may have made this update
 			if now, err := l.Lease(ctx, owner); err == nil && now == lease {
 				return nil
 			}

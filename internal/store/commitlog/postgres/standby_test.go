@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
 )
 
-// A record that the primary has and the standby lacks is not acknowledged, however often it is
-// asked for: the primary may be lost before the standby gets it.
+// TestARecordThatTheStandbyLacks checks that a record which only the primary has is not acknowledged,
+// however often Append retries. The primary may be lost before the standby gets the record.
 func TestARecordThatTheStandbyLacks(t *testing.T) {
 	race.LeaveToWhole(t)
 	p := logtest.StartPostgresPair(t)
