@@ -55,7 +55,7 @@ func Pairs(c ken.Claim, known []ken.Claim) []draft.Pair {
 		}
 		a, b := statement(at, fresh), statement(fresh, at)
 		relation := compare(&a, &b, at, fresh).Relation
-		if relation == Restates || relation == Refines {
+		if relation == Same || relation == Restates || relation == Refines {
 			continue
 		}
 		score := trained.Replaces(spoken(earlier), spoken(later))

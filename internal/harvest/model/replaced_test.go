@@ -1,0 +1,46 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/model"
+	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+)
+
+func TestReplaced(t *testing.T) {
+	day := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	pairs := []draft.Pair{
+		{Earlier: "The deploy day is Tuesday.", Later: "We deploy on Thursdays now.", EarlierAt: day, LaterAt: day.AddDate(0, 0, 7)},
+		{Earlier: "The lobby is red.", Later: "We deploy on Thursdays now.", EarlierAt: day, LaterAt: day.AddDate(0, 0, 7)},
+	}
+	server := modeltest.Serve(t)
+	server.Replaces = func(earlier, _ string) bool { return strings.Contains(earlier, "Tuesday") }
+	got, err := client(t, server, model.Options{}).Replaced(t.Context(), pairs)
+	if err != nil || !slices.Equal(got, []bool{true, false}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	requests := server.Requests()
+	if text := requests[0].Messages[len(requests[0].Messages)-1].Content; len(requests) != 1 || !strings.Contains(text, `"2026-03-09"`) || !model.IsOwnRequest(requests[0].Messages[0].Content) {
+		t.Errorf("%d requests, the first: %s", len(requests), text)
+	}
+
+	prose := modeltest.Serve(t) // it answers with a sentence
+	if got, err := client(t, prose, model.Options{}).Replaced(t.Context(), pairs); !errors.Is(err, model.ErrUnusable) || got != nil {
+		t.Errorf("of prose: %v, %v", got, err)
+	}
+
+	asked := model.New(model.Options{Sample: func(context.Context, string, string, int) (string, string, error) {
+		t.Error("a client's user was asked")
+		return "", "", nil
+	}})
+	defer asked.Close()
+	if got, err := asked.Replaced(t.Context(), pairs); got != nil || err != nil {
+		t.Errorf("of a client's model: %v, %v", got, err)
+	}
+}
