@@ -94,8 +94,8 @@ func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 	return out
 }
 
-// heading says what the session was about: the goal in the summary or, without one, the first user
-// message.
+// heading returns the title of a session's episode: the goal in the summary or, without one, the
+// first user message.
 func heading(tr *session.Transcript, summary string) string {
 	goal := ""
 	for line := range strings.Lines(summary) {

@@ -190,7 +190,7 @@ func turnBadges(r *receipt.Record) []badge {
 	return countBadges(corrected, len(r.Taint), len(r.Degraded), r.OverflowedConstraints, used)
 }
 
-// stageLabels says what each stage of a turn does, or what a retriever searches.
+// stageLabels describes each stage of a turn and each source of a search.
 var stageLabels = map[string]string{
 	"guard": "clean the input", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
 	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
@@ -234,7 +234,7 @@ var cutLabels = []cutLabel{
 	{ken.CutLate, "it came after the deadline"},
 }
 
-// stateLabels says what happened to an item since its turn; an unchanged item has no label.
+// stateLabels describes the state of an item since its turn. An unchanged item has no label.
 var stateLabels = map[inspect.State]string{
 	inspect.Changed:   "perhaps changed since: this is its current text",
 	inspect.Forgotten: "forgotten since",

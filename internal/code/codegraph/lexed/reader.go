@@ -11,7 +11,7 @@ import (
 // maxDepth is the maximum depth of nested declarations. Deeper ones are left out.
 const maxDepth = 100
 
-// tokenFlag is what the readers of declarations record about a token for the search for uses.
+// tokenFlag marks a token. The readers of declarations set it for the search for uses.
 type tokenFlag uint8
 
 const (

@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// change is what a commit added to indexed files.
+// change holds the lines that a commit added to indexed files.
 type change struct {
 	sha, subject string
 	files        []string

@@ -24,7 +24,7 @@ const (
 
 // Options configures Mine. The zero value is the default. Negative numbers count as 0.
 type Options struct {
-	// Index says what is read from the repository, as for search. Its Progress reports files and commits.
+	// Index selects the files and commits to read, as for search. Its Progress reports both.
 	Index repository.Options
 	// PerFile is the maximum number of pairs per file; 0 means 40. They are spread evenly over the file.
 	PerFile int
