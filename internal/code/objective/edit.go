@@ -17,10 +17,7 @@ type fileLines struct {
 }
 
 func splitLines(src []byte) *fileLines {
-	s := &fileLines{eol: "\n"}
-	for l := range strings.Lines(string(src)) {
-		s.lines = append(s.lines, l)
-	}
+	s := &fileLines{lines: slices.Collect(strings.Lines(string(src))), eol: "\n"}
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		s.eol = "\r\n"
 	}
@@ -100,22 +97,17 @@ func (d *document) editable() error {
 	return &ken.Error{Code: ken.CodeRefused, Field: position(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
 }
 
-// same reports whether two objectives are equal apart from their path, hash and lines.
+// same reports whether two objectives are equal apart from their path, hash and lines. An empty list equals none.
 func same(a, b *Objective) bool {
 	x, y := *a, *b
 	for _, o := range []*Objective{&x, &y} {
 		o.Path, o.Hash = "", ""
-		o.Tasks = slices.Clone(o.Tasks)
+		for _, l := range []*[]string{&o.Tags, &o.Decisions, &o.Sessions} {
+			*l = append([]string(nil), *l...)
+		}
+		o.Tasks = append([]Task(nil), o.Tasks...)
 		for i := range o.Tasks {
 			o.Tasks[i].Line = 0
-		}
-		for _, l := range []*[]string{&o.Tags, &o.Decisions, &o.Sessions} {
-			if len(*l) == 0 {
-				*l = nil
-			}
-		}
-		if len(o.Tasks) == 0 {
-			o.Tasks = nil
 		}
 	}
 	return reflect.DeepEqual(x, y)
@@ -131,7 +123,7 @@ func keepsUnknownFields(a, b *document) bool {
 			case "tasks", "completed", "remaining":
 				for _, i := range f.Value.Items {
 					for _, own := range i.Fields {
-						if !taskKey(foldKey(own.Key)) {
+						if taskKeys[foldKey(own.Key)] == "" {
 							out = append(out, own.Key, flatText(own.Value))
 						}
 					}
@@ -141,15 +133,6 @@ func keepsUnknownFields(a, b *document) bool {
 		return out
 	}
 	return slices.Equal(rest(a), rest(b))
-}
-
-// taskKey reports whether a key of a task has a meaning here.
-func taskKey(k string) bool {
-	switch k {
-	case "text", "title", "task", "name", "description":
-		return true
-	}
-	return taskKeys[k] != ""
 }
 
 func flatText(n plainyaml.Node) string {
@@ -196,10 +179,7 @@ func (d *document) withKey(want *Objective, k string, careful bool) []byte {
 		if strings.HasPrefix(value, "[") || k == "tags" {
 			value = strings.TrimRight(now[na:], "\n")
 		}
-		if a > 0 && old[a-1] == ':' {
-			value = " " + value
-		}
-		s.lines[from] = old[:a] + value + old[b:] + s.lines[from][len(old):]
+		s.splice(from, a, b, value)
 		return s.bytes()
 	}
 	s.replace(from, to, now)
