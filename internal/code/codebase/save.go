@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -228,9 +229,7 @@ func (c *Codebase) rememberExamined(seen map[string]fileState) {
 	if c.examined == nil || len(c.examined)+len(seen) > maxExamined {
 		c.examined = make(map[string]fileState, len(seen))
 	}
-	for p, s := range seen {
-		c.examined[p] = s
-	}
+	maps.Copy(c.examined, seen)
 }
 
 // Types type-checks the project's Go packages and refines the graph with the result. It takes seconds; queries and

@@ -109,8 +109,10 @@ type Content struct {
 // Read reads a file of the tree and keeps its first limit bytes. ModTime is taken before reading, so a write during the
 // read changes the time seen later. Errors are those of the file system, and fs.ErrInvalid if it is not a regular file.
 // It is safe for concurrent use.
-func (t *Tree) Read(path string, limit int64) (c Content, err error) {
-	f, err := t.root.Open(filepath.FromSlash(path))
+func (t *Tree) Read(path string, limit int64) (Content, error) { return readFile(t.root, path, limit) }
+
+func readFile(root *os.Root, path string, limit int64) (c Content, err error) {
+	f, err := root.Open(filepath.FromSlash(path))
 	if err != nil {
 		return c, err
 	}
@@ -149,12 +151,7 @@ type selection struct {
 func newSelection(paths []string) *selection {
 	s := &selection{paths: map[string]bool{}, parents: map[string]bool{}}
 	for _, p := range paths {
-		p = strings.TrimSuffix(p, "/")
-		if p == "." {
-			s.paths[p] = true
-			continue
-		}
-		if !fs.ValidPath(p) {
+		if p = strings.TrimSuffix(p, "/"); !fs.ValidPath(p) {
 			continue
 		}
 		s.paths[p] = true
@@ -286,7 +283,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 			continue
 		}
 		if data, err := readFile(w.root, path.Join(rel, name), maxIgnoreFile); err == nil {
-			p.list = append(p.list, parsePatterns(string(data.content), name == kenIgnore)...)
+			p.list = append(p.list, parsePatterns(string(data.Bytes), name == kenIgnore)...)
 		}
 	}
 	if p.list == nil {
@@ -407,15 +404,11 @@ var sampleSuffixes = []string{".example", ".sample", ".template", ".dist", ".tmp
 // secretFile reports whether a file holds secrets according to its name.
 func secretFile(rel string) bool {
 	base := strings.ToLower(path.Base(rel))
-	for _, s := range sampleSuffixes {
-		if strings.HasSuffix(base, s) {
-			return false
-		}
+	if slices.ContainsFunc(sampleSuffixes, func(s string) bool { return strings.HasSuffix(base, s) }) {
+		return false
 	}
-	for _, g := range secretGlobs {
-		if globMatch(g, base) {
-			return true
-		}
+	if slices.ContainsFunc(secretGlobs, func(g string) bool { return globMatch(g, base) }) {
+		return true
 	}
 	switch dir := path.Base(path.Dir(rel)); dir {
 	case ".ssh", ".aws", ".gnupg", ".docker", ".kube":

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // commitPrefix is the prefix of the path of a document that is a commit.
@@ -140,18 +141,8 @@ func (x *indexer) commits(ctx context.Context, fresh []string, total int) error 
 	return x.flush(ctx)
 }
 
-// git prepares a command in the root that asks for no input, changes nothing, and runs no program configured in the
-// repository.
 func (x *indexer) git(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"}, args...)...)
-	cmd.Dir = x.dir
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
-	return cmd
+	return trust.Git(ctx, x.dir, args...)
 }
 
 // gitFailure returns the first line of git's error output, or the error itself.
@@ -284,7 +275,7 @@ func (x *indexer) commitDocument(c commit) Document {
 	}
 	path := commitPrefix + c.sha
 	doc := Document{Path: path, Known: Known{
-		Hash: contentHash([]byte(text)), Size: int64(len(text)), ModTime: c.at, ReadAt: x.o.Now().UTC(), Cut: x.cut,
+		Hash: projectfile.Hash([]byte(text)), Size: int64(len(text)), ModTime: c.at, ReadAt: x.o.Now().UTC(), Cut: x.cut,
 	}}
 	heading := "commit: " + clip(c.subject, maxTitle)
 	lines := wrapLines(splitLines(text), x.lim.line())
