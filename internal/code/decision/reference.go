@@ -334,10 +334,8 @@ func looksLikePath(s string) bool {
 		return false
 	}
 	first, _, _ := strings.Cut(s, "/")
-	if strings.HasPrefix(first, "www.") || strings.HasSuffix(first, ".com") || strings.HasSuffix(first, ".org") || strings.HasSuffix(first, ".io") || strings.HasPrefix(first, "@") {
-		return false
-	}
-	return true
+	return !strings.HasPrefix(first, "www.") && !strings.HasSuffix(first, ".com") && !strings.HasSuffix(first, ".org") && !strings.HasSuffix(first, ".io") &&
+		!strings.HasPrefix(first, "@")
 }
 
 // fileEnding reports whether a name without folders has the extension of a file.
