@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,12 +106,7 @@ func owners(list []Case, configured string) []string {
 }
 
 // owner returns name, or the configured owner if it is empty.
-func (r *runner) owner(name string) string {
-	if name == "" {
-		return r.cfg.Knowledge.Owner
-	}
-	return name
-}
+func (r *runner) owner(name string) string { return cmp.Or(name, r.cfg.Knowledge.Owner) }
 
 func (r *runner) run(ctx context.Context, c *Case) (Result, error) {
 	start := r.o.Now()
