@@ -269,24 +269,30 @@ func explain(err error) (field, msg string) {
 	return "", "not valid JSON: " + err.Error()
 }
 
-// linesOf yields the non-blank lines of a file. It stops when ctx ends.
-func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
-	return func(yield func(*line, error) bool) {
+// reading yields what read finds in a file. It stops when ctx ends.
+func reading[T any](ctx context.Context, path string, read func(r io.Reader, name string) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		f, err := os.Open(path)
 		if err != nil {
-			yield(nil, unreadable(path, err))
+			yield(none, unreadable(path, err))
 			return
 		}
 		defer f.Close()
-		for l, err := range linesIn(f, filepath.Base(path)) {
+		for v, err := range read(f, filepath.Base(path)) {
 			if ctx.Err() != nil {
-				l, err = nil, ctx.Err()
+				v, err = none, ctx.Err()
 			}
-			if !yield(l, err) || err != nil {
+			if !yield(v, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// linesOf yields the non-blank lines of a file.
+func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
+	return reading(ctx, path, linesIn)
 }
 
 func linesIn(r io.Reader, name string) iter.Seq2[*line, error] {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -338,22 +336,7 @@ func remembered(e *element[longMemQuestion]) ([]Record, error) {
 // elements yields the objects of a file that is a JSON array, or an object with the
 // array under "data". Only one object is in memory at a time. The index starts at 0.
 func elements[T any](ctx context.Context, path string) iter.Seq2[element[T], error] {
-	return func(yield func(element[T], error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(element[T]{}, unreadable(path, err))
-			return
-		}
-		defer f.Close()
-		for e, err := range elementsIn[T](f, filepath.Base(path)) {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
+	return reading(ctx, path, elementsIn[T])
 }
 
 // element is one object of the array, with its index.

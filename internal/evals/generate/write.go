@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -85,15 +86,8 @@ func replaceable(dir string) error {
 		return cannotWrite(err)
 	}
 	made := map[string]bool{"corpus.jsonl": true, "queries.jsonl": true, "qrels": true, aboutFile: true, ".gitignore": true}
-	marked := false
-	for _, e := range entries {
-		marked = marked || e.Name() == aboutFile
-		if !made[e.Name()] {
-			marked = false
-			break
-		}
-	}
-	if !marked {
+	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == aboutFile })
+	if !marked || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !made[e.Name()] }) {
 		return &ken.Error{Code: ken.CodeExists, Field: "--out", Msg: dir + " is not empty, and not a set that ken eval generate made",
 			Try: "Name another folder, or empty this one."}
 	}

@@ -259,11 +259,7 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 		}
 		return p
 	}
-	ids := make([]string, 0, len(q.Relevant))
-	for id := range q.Relevant {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := sorted(q.Relevant)
 	for _, id := range ids[:min(len(ids), maxPassages)] {
 		p := passage(id, slices.Index(h.ranked, id)+1)
 		p.Good = true
