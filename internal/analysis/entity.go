@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxEntity is the maximum length of a name in runes; a longer text is a
@@ -24,7 +25,7 @@ func Entity(name string) string {
 	for i := range words {
 		words[i] = bare(words[i])
 	}
-	words = compact(words)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	for n := len(words); n > 0; n = len(words) {
 		if words[n-1] = owner(words[n-1]); words[n-1] != "" {
 			break
@@ -35,13 +36,8 @@ func Entity(name string) string {
 		words = words[1:]
 	}
 	s := strings.Join(words, " ")
-	if n := 0; s != "" {
-		for range s {
-			n++
-		}
-		if n > maxEntity {
-			return ""
-		}
+	if utf8.RuneCountInString(s) > maxEntity {
+		return ""
 	}
 	return s
 }
@@ -67,16 +63,6 @@ func owner(w string) string {
 		}
 		w = next
 	}
-}
-
-func compact(words []string) []string {
-	kept := words[:0]
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return kept
 }
 
 // isSurroundingMark reports whether a mark surrounds a name and is no part of it.
@@ -158,15 +144,7 @@ func splits(c byte) bool { return c == '.' || c == '/' || c == '@' || c == ':' }
 // minor reports whether a segment is a piece of a version, a decimal or a time,
 // which has no meaning alone.
 func minor(seg string, before, after byte) bool {
-	if len(seg) > 2 || before == '/' || after == '/' {
-		return false
-	}
-	for i := range len(seg) {
-		if c := seg[i]; c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return len(seg) <= 2 && before != '/' && after != '/' && strings.Trim(seg, "0123456789") == ""
 }
 
 // quoted emits a segment that may have an apostrophe: "Mel's" in "Mel's/Ann's".
