@@ -364,8 +364,12 @@ var projectFiles = []string{"package.json", "Cargo.toml", "pyproject.toml", "set
 
 // IsProject reports whether root, as returned by FindRoot, contains a mark of a project.
 func IsProject(root string) bool {
-	return slices.ContainsFunc(slices.Concat(rootMarks, projectFiles), func(mark string) bool {
-		_, err := os.Lstat(filepath.Join(root, mark))
+	return hasAny(root, rootMarks) || hasAny(root, projectFiles)
+}
+
+func hasAny(dir string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})
 }
@@ -378,10 +382,8 @@ func FindRoot(dir string) (string, error) {
 		return "", fmt.Errorf("find root: %w", err)
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		for _, mark := range rootMarks {
-			if _, err := os.Lstat(filepath.Join(at, mark)); err == nil {
-				return at, nil
-			}
+		if hasAny(at, rootMarks) {
+			return at, nil
 		}
 		if at == filepath.Dir(at) {
 			return dir, nil

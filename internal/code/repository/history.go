@@ -279,13 +279,13 @@ func (x *indexer) commitDocument(c commit) Document {
 	}}
 	heading := "commit: " + clip(c.subject, maxTitle)
 	lines := wrapLines(splitLines(text), x.lim.line())
-	pieces := parts(cut(lines, span{0, len(lines)}, x.lim.max, x.lim.rest()), nil)
-	for i := 1; i < len(pieces); i++ {
-		pieces[i].lead = clip(heading, x.lim.lead())
-	}
 	ids := newNamer(path)
 	var chunks []chunk
-	for _, p := range pieces {
+	for i, s := range cut(lines, span{0, len(lines)}, x.lim.max, x.lim.rest()) {
+		p := piece{span: s}
+		if i > 0 {
+			p.lead = clip(heading, x.lim.lead())
+		}
 		cl := claim(ids, heading, p.text(lines), c.at)
 		cl.Source, cl.SourceType = "commit "+c.sha[:min(12, len(c.sha))], "git"
 		e := ken.FromGitHistory("", c.sha, clip(c.subject, maxTitle))
@@ -400,11 +400,10 @@ func (w workTree) ignoreStack() []patterns {
 
 // readPatterns reads an ignore file. It returns nil if the file can't be read.
 func readPatterns(name string, own bool) []pattern {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnoreFile {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := projectfile.ReadFile(name, maxIgnoreFile)
 	if err != nil {
 		return nil
 	}

@@ -183,9 +183,7 @@ func incoming(r *dataset.Record, when *clock) store.Incoming {
 	if r.Claim != nil {
 		c := *r.Claim
 		c.Owner = ""
-		if c.ID == "" {
-			c.ID = id
-		}
+		c.ID = cmp.Or(c.ID, id)
 		c.CreatedAt = when.exact(c.CreatedAt)
 		return store.Incoming{Claim: c, Prior: r.Prior}
 	}
@@ -242,12 +240,7 @@ func judge(q *dataset.Query, o *owner, h *turnResult) judged {
 	relevant := q.Relevant
 	name := func(record string) string { return record }
 	if q.Level == dataset.LevelSession {
-		name = func(record string) string {
-			if s, ok := o.session[record]; ok {
-				return s
-			}
-			return record
-		}
+		name = func(record string) string { return cmp.Or(o.session[record], record) }
 		relevant = make(map[string]int, len(q.Relevant))
 		for id, grade := range q.Relevant {
 			relevant[name(id)] = max(relevant[name(id)], grade)

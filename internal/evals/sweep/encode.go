@@ -235,13 +235,14 @@ func Read(rd io.Reader) (*Report, error) {
 	if len(r.Modes) == 0 {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "not a report of ken eval sweep --json", Try: "Write one with ken eval sweep --json."}
 	}
-	if p := r.PerQuery; p != nil {
-		for mode, columns := range p.Modes {
-			for name, c := range columns {
-				if len(c) != len(p.IDs) {
-					return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name, Msg: fmt.Sprintf("%d values for %d questions", len(c), len(p.IDs)),
-						Try: "Use the report as it was written."}
-				}
+	if r.PerQuery == nil {
+		return &r, nil
+	}
+	for mode, columns := range r.PerQuery.Modes {
+		for name, c := range columns {
+			if n := len(r.PerQuery.IDs); len(c) != n {
+				return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name, Msg: fmt.Sprintf("%d values for %d questions", len(c), n),
+					Try: "Use the report as it was written."}
 			}
 		}
 	}

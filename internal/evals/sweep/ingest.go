@@ -59,10 +59,8 @@ const (
 // date.
 func (c *corpus) now() time.Time {
 	latest := epoch
-	for i, o := range c.order {
-		if i == 0 || o.latest.After(latest) {
-			latest = o.latest
-		}
+	if len(c.order) > 0 {
+		latest = slices.MaxFunc(c.order, func(a, b *owner) int { return a.latest.Compare(b.latest) }).latest
 	}
 	return latest.Add(time.Hour)
 }
@@ -124,10 +122,7 @@ func (c *corpus) remember(ctx context.Context, l *middleware.Layer, set *dataset
 }
 
 func ownerOf(q *dataset.Query) string {
-	if q.Conv == "" {
-		return soleOwner
-	}
-	return q.Conv
+	return cmp.Or(q.Conv, soleOwner)
 }
 
 func (o *owner) take(r *dataset.Record, sessions bool) error {

@@ -403,18 +403,14 @@ const (
 // ErrInvalid.
 func ParseModes(list string) ([]Mode, error) {
 	var out []Mode
-	seen := map[Mode]bool{}
 	for name := range strings.SplitSeq(list, ",") {
 		m := Mode(strings.TrimSpace(name))
-		switch m {
-		case ModeKeyword, ModeVector, ModeHybrid, ModeRRF, ModeWRRF:
-		default:
+		if !slices.Contains([]Mode{ModeKeyword, ModeVector, ModeHybrid, ModeRRF, ModeWRRF}, m) {
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "unknown mode " + string(m), Try: "Use some of keyword, vector, hybrid, rrf and wrrf."}
 		}
-		if seen[m] {
+		if slices.Contains(out, m) {
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: string(m) + " is named twice", Try: "Name every mode once."}
 		}
-		seen[m] = true
 		out = append(out, m)
 	}
 	return out, nil
