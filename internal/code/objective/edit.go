@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -173,7 +174,10 @@ func (d *document) withKey(want *Objective, k string, careful bool) []byte {
 		a, b := plainyaml.ValueAt(old)
 		na, nb := plainyaml.ValueAt(strings.TrimRight(now, "\n"))
 		if v.Kind == plainyaml.List {
-			b = a + len(strings.TrimRight(cutComment(old[a:]), " \t"))
+			if end := strings.LastIndexByte(old, ']'); end >= a { // a comment may follow
+				old = old[:end+1]
+			}
+			b = max(a, len(strings.TrimRight(old, " \t")))
 		}
 		value := now[na:nb]
 		if strings.HasPrefix(value, "[") || k == "tags" {
@@ -184,14 +188,6 @@ func (d *document) withKey(want *Objective, k string, careful bool) []byte {
 	}
 	s.replace(from, to, now)
 	return s.bytes()
-}
-
-// cutComment removes the comment after a list in brackets.
-func cutComment(s string) string {
-	if end := strings.LastIndexByte(s, ']'); end >= 0 {
-		return s[:end+1]
-	}
-	return s
 }
 
 // placeFor returns the line before which a new key is inserted: after the nearest key that precedes it in the usual
@@ -250,7 +246,7 @@ func (d *document) mergeTaskLists(s *fileLines) int {
 
 func position(path string, line int) string {
 	if line > 0 {
-		return path + ":" + itoa(line)
+		return path + ":" + strconv.Itoa(line)
 	}
 	return path
 }

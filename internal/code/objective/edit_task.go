@@ -2,13 +2,10 @@ package objective
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // editTasks updates the tasks by changing existing items and adding items after them. It returns false if that is not
 // possible: a task was removed, or the tasks are written in brackets or as two lists.

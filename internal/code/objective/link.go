@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,10 +37,7 @@ func (s *Store) Link(ctx context.Context, id string, l Link) (Objective, error) 
 		}
 		t := &o.Tasks[i]
 		if !t.Done {
-			t.Done, t.DoneAt, t.By = true, s.now(), l.By
-			if l.Claim != "" {
-				t.Claim = l.Claim
-			}
+			t.Done, t.DoneAt, t.By, t.Claim = true, s.now(), l.By, cmp.Or(l.Claim, t.Claim)
 		}
 		return nil
 	})

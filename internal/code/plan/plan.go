@@ -140,9 +140,6 @@ func (p *Plan) unknown(name string) error {
 // findCycles reports one cycle for each group of agents that wait for each other: the shortest one through the group's
 // first agent. Agents that wait for themselves are reported elsewhere.
 func (d *draft) findCycles() {
-	if _, cyclic := d.layers(); !cyclic {
-		return
-	}
 	for _, group := range d.groups() {
 		d.reportCycle(d.shortestCycle(group))
 	}
@@ -211,7 +208,7 @@ func (d *draft) groups() [][]int {
 
 // plan assigns agents without faults to stages: each to the first stage after everything that it needs is made.
 func (d *draft) plan() *Plan {
-	stage, _ := d.layers()
+	stage := d.layers()
 	p := &Plan{at: make(map[string]int, len(d.agents))}
 	for i, a := range d.agents {
 		s := Step{Agent: a, Index: i, Stage: stage[i]}
@@ -231,10 +228,9 @@ func (d *draft) plan() *Plan {
 	return p
 }
 
-// layers returns the stage of each agent and whether there is a cycle. The stage is 0 for agents in a cycle or after
-// one.
-func (d *draft) layers() (stage []int, cyclic bool) {
-	stage = make([]int, len(d.agents))
+// layers returns the stage of each agent. There must be no cycle.
+func (d *draft) layers() []int {
+	stage := make([]int, len(d.agents))
 	waits := make([]int, len(d.agents))
 	for _, next := range d.consumers {
 		for _, e := range next {
@@ -247,12 +243,10 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 			now = append(now, i)
 		}
 	}
-	placed := 0
 	for at := 1; len(now) > 0; at++ {
 		after = after[:0]
 		for _, i := range now {
 			stage[i] = at
-			placed++
 			for _, e := range d.consumers[i] {
 				if waits[e.to]--; waits[e.to] == 0 {
 					after = append(after, e.to)
@@ -261,7 +255,7 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 		}
 		now, after = after, now
 	}
-	return stage, placed < len(d.agents)
+	return stage
 }
 
 // Kind is the kind of a token.

@@ -36,9 +36,7 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 		return corpus(ctx, filepath.Join(dir, corpusFile))
 	}}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	asked, err := Questions(ctx, filepath.Join(dir, queriesFile))
 	if err != nil {
@@ -384,10 +382,7 @@ func NoAnswer(ctx context.Context, path string) ([]Query, error) {
 			if err != nil {
 				return nil, err
 			}
-			q.ID, q.Text, q.Conv = read.ID, read.Text, read.Conv
-			if read.Category != "" {
-				q.Category = read.Category
-			}
+			q.ID, q.Text, q.Conv, q.Category = read.ID, read.Text, read.Conv, cmp.Or(read.Category, q.Category)
 		}
 		out = append(out, q)
 	}

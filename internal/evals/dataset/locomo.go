@@ -59,9 +59,7 @@ func (e *evidence) UnmarshalJSON(b []byte) error {
 func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 	s := &Set{Format: FormatLoCoMo, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, turnsOf) }}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	lost := 0
 	for e, err := range elements[conversation](ctx, path) {
@@ -101,10 +99,7 @@ func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 
 // convOf returns the name of the conversation, or its index if it has no name.
 func convOf(e *element[conversation]) string {
-	if e.value.ID != "" {
-		return e.value.ID
-	}
-	return "conv-" + strconv.Itoa(e.index)
+	return cmp.Or(e.value.ID, "conv-"+strconv.Itoa(e.index))
 }
 
 // turnsOf returns the turns of all sessions. An image is represented by its caption, in
@@ -195,9 +190,7 @@ const abstention = "_abs"
 func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) {
 	s := &Set{Format: FormatLongMemEval, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, remembered) }}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	unjudged := 0
 	for e, err := range elements[longMemQuestion](ctx, path) {

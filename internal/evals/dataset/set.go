@@ -110,8 +110,7 @@ func (q *Query) NoAnswer() bool { return q.Judged && len(q.Relevant) == 0 }
 // Relevant ids are the claims' ids or keys.
 func openClaims(ctx context.Context, path, questions string, o Options) (*Set, error) {
 	s := &Set{Format: FormatClaims, records: func(ctx context.Context) iter.Seq2[Record, error] { return reading(ctx, path, claims) }}
-	var err error
-	s.Queries, err = Questions(ctx, cmp.Or(o.Questions, questions))
+	s, err := s.asking(ctx, cmp.Or(o.Questions, questions))
 	for i := range s.Queries { // the claims of one owner have no conversations
 		s.Queries[i].Conv = ""
 	}
@@ -179,6 +178,13 @@ func Questions(ctx context.Context, path string) ([]Query, error) {
 		out = append(out, q)
 	}
 	return out, nil
+}
+
+// asking sets the set's questions to those of a file.
+func (s *Set) asking(ctx context.Context, path string) (*Set, error) {
+	var err error
+	s.Queries, err = Questions(ctx, path)
+	return s, err
 }
 
 func (l *line) question() (Query, error) {

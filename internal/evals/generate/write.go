@@ -183,16 +183,12 @@ func (s *Set) queries(w io.Writer) error {
 }
 
 func (s *Set) qrels(w io.Writer) error {
-	if _, err := io.WriteString(w, "query-id\tcorpus-id\tscore\n"); err != nil {
-		return err
-	}
+	rows := "query-id\tcorpus-id\tscore\n"
 	for i, q := range s.Questions {
-		if q.Want == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\t1\n", id(i), q.Want); err != nil {
-			return err
+		if q.Want != "" {
+			rows += fmt.Sprintf("%s\t%s\t1\n", id(i), q.Want)
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, rows)
+	return err
 }
