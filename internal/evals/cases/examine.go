@@ -204,10 +204,7 @@ func (e *examiner) blockEmpty(context.Context) {
 	case *want:
 		e.fail("block_empty", "no block", "Raise retrieval.floor, or look at what is pinned.", e.contents()...)
 	default:
-		have := []string{"no block; mode " + string(r.Mode)}
-		if r.Cause != "" {
-			have[0] += ": " + r.Cause
-		}
+		have := []string{"no block; " + ran(r)}
 		for _, c := range r.Cut[:min(listed, len(r.Cut))] {
 			have = append(have, fmt.Sprintf("cut for %s: %s", c.Reason, shortID(c.ID)))
 		}
@@ -240,11 +237,15 @@ func (e *examiner) mode(context.Context) {
 	if want == "" || want == r.Mode {
 		return
 	}
-	have := "mode " + string(r.Mode)
+	e.fail("mode", "mode "+string(want), "See what the cause says, and the switches under middleware.", ran(r))
+}
+
+// ran describes the mode of a turn, with its cause.
+func ran(r *ken.Receipt) string {
 	if r.Cause != "" {
-		have += ": " + r.Cause
+		return fmt.Sprintf("mode %s: %s", r.Mode, r.Cause)
 	}
-	e.fail("mode", "mode "+string(want), "See what the cause says, and the switches under middleware.", have)
+	return "mode " + string(r.Mode)
 }
 
 // nearest returns the known name that was most likely meant: name itself, else the one
@@ -318,12 +319,7 @@ func (c *candidate) where() string {
 }
 
 // name returns the key of a claim, or else its short id.
-func name(id, key string) string {
-	if key != "" {
-		return key
-	}
-	return shortID(id)
-}
+func name(id, key string) string { return cmp.Or(key, shortID(id)) }
 
 // shortID returns the end of an id, as blocks show it.
 func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }

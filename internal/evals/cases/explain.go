@@ -166,7 +166,7 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	}
 	why = "no leg finds it: it shares no telling word with the question, and has no vector near it"
 	if r := &e.out.receipt; r.Cause != "" {
-		why += fmt.Sprintf("; mode %s: %s", r.Mode, r.Cause)
+		why += "; " + ran(r)
 	}
 	return why, "Give the claim the words that people ask with, or configure an embedder for search by meaning."
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -310,10 +311,7 @@ func alongOneKey(r *sweep.Report) (key string, values []string, lines []curve) {
 			return "", nil, nil
 		}
 		for k, v := range s.Settings {
-			if key == "" {
-				key = k
-			}
-			if k != key {
+			if key = cmp.Or(key, k); k != key {
 				return "", nil, nil
 			}
 			if !slices.Contains(values, v) {
