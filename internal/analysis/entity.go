@@ -32,7 +32,7 @@ func Entity(name string) string {
 		}
 		words = words[:n-1]
 	}
-	for len(words) > 1 && article(words[0]) {
+	for len(words) > 1 && articles[words[0]] {
 		words = words[1:]
 	}
 	s := strings.Join(words, " ")
@@ -46,7 +46,7 @@ func Entity(name string) string {
 // stops.
 func bare(w string) string {
 	for {
-		next := strings.TrimRight(strings.TrimFunc(w, isSurroundingMark), ".")
+		next := strings.TrimRight(strings.Trim(w, surroundingMarks), ".")
 		if next == w {
 			return w
 		}
@@ -65,18 +65,10 @@ func owner(w string) string {
 	}
 }
 
-// isSurroundingMark reports whether a mark surrounds a name and is no part of it.
-func isSurroundingMark(r rune) bool {
-	return strings.ContainsRune("`\"'“”‘’«»()[]{}<>,;:!?…*|~", r)
-}
+// surroundingMarks surround a name and are no part of it.
+const surroundingMarks = "`\"'“”‘’«»()[]{}<>,;:!?…*|~"
 
-func article(w string) bool {
-	switch w {
-	case "the", "a", "an", "our", "my", "your", "their", "its", "his", "her", "this", "that", "these", "those":
-		return true
-	}
-	return false
-}
+var articles = set("the a an our my your their its his her this that these those")
 
 // identifier emits text[a:b] as one token, then the segments between its
 // connectors.

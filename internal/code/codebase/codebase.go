@@ -77,9 +77,6 @@ func Open(ctx context.Context, o Options) (*Codebase, error) {
 	return c, nil
 }
 
-// Root returns the absolute path of the project's folder.
-func (c *Codebase) Root() string { return c.o.Root }
-
 // View returns the present graph.
 func (c *Codebase) View() *codegraph.View { return c.graph.Load().View() }
 

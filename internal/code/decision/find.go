@@ -166,8 +166,7 @@ const (
 // Hit is a record found by a search.
 type Hit struct {
 	Record Record
-	Score  float64  // comparable within one search; 0 without words
-	Terms  []string // matching terms of the query, as the index spells them
+	Score  float64 // comparable within one search; 0 without words
 }
 
 // Page is one page of hits.
@@ -274,12 +273,9 @@ func (r *Registry) Search(q Query) Page {
 		}
 		s := scored{entry: e}
 		for _, t := range terms {
-			if n := v.score(e, t, all); n > 0 {
-				s.score += n
-				s.terms = append(s.terms, t)
-			}
+			s.score += v.score(e, t, all)
 		}
-		if strings.TrimSpace(q.Words) == "" || s.terms != nil {
+		if strings.TrimSpace(q.Words) == "" || s.score > 0 {
 			found = append(found, s)
 		}
 	}
@@ -288,16 +284,15 @@ func (r *Registry) Search(q Query) Page {
 	from := min(max(0, q.Offset), len(found))
 	page := Page{Total: len(found)}
 	for _, s := range found[from:min(len(found), from+limit)] {
-		page.Hits = append(page.Hits, Hit{s.rec, s.score, s.terms})
+		page.Hits = append(page.Hits, Hit{s.rec, s.score})
 	}
 	return page
 }
 
-// scored is a record with its score and the terms that it has.
+// scored is a record with its score.
 type scored struct {
 	*entry
 	score float64
-	terms []string
 }
 
 // score returns the score of a record for one term, by BM25F. With such different field weights, a small k1 would let

@@ -35,7 +35,7 @@ func (d *document) problem(line int, text, try string) {
 }
 
 func parse(path string, src []byte) *document {
-	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src), Archived: archived(path)}, src: src}
+	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src), Archived: slices.Contains(strings.Split(folderOf(path), "/"), archiveFolder)}, src: src}
 	lines, problems, readOnlyReason := split(src)
 	d.front = readFront(lines)
 	d.lines = withoutComments(lines)
@@ -86,11 +86,7 @@ func (d *document) titleHeading() *heading {
 	return nil
 }
 
-// archived reports whether a file is in a folder named archive.
-func archived(p string) bool {
-	return slices.Contains(strings.Split(folderOf(p), "/"), archiveFolder)
-}
-
+// archiveFolder is the name of folders with archived records.
 const archiveFolder = "archive"
 
 // preamble returns the text between the title and the first section, without fields.

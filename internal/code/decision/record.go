@@ -159,7 +159,8 @@ func Claim(r Record) (ken.Claim, error) {
 	if at.IsZero() {
 		at = r.ModTime
 	}
-	body, err := json.Marshal(bodyOf(r))
+	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
+		Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs), Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
 	if err != nil {
 		return ken.Claim{}, err
 	}
@@ -190,11 +191,6 @@ type Body struct {
 	Supersedes   []string `json:"supersedes,omitempty"`
 	SupersededBy []string `json:"superseded_by,omitempty"`
 	Archived     bool     `json:"archived,omitempty"`
-}
-
-func bodyOf(r Record) Body {
-	return Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
-		Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs), Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)}
 }
 
 func cleaned(values []Value) (out []string) {

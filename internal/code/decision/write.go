@@ -417,7 +417,10 @@ func (d *document) listEdits(means, key string, p pointer) ([]edit, error) {
 		raw := string(d.src[l.from+it.from : l.from+it.to])
 		empty := nothing.MatchString(stripMarkup(raw)) && it.until == it.at+1
 		set := func(value string) []edit {
-			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, value)}}
+			if it.from > 0 && l.text[it.from-1] == ':' {
+				value = " " + value
+			}
+			return []edit{{l.from + it.from, l.from + it.to, value}}
 		}
 		switch {
 		case m == meansEither && !empty:
@@ -439,14 +442,6 @@ func (d *document) listEdits(means, key string, p pointer) ([]edit, error) {
 		return []edit{{end, end, ", " + p.link}}, nil
 	}
 	return d.insertField(key, p.link, strings.ToLower(key)+": ["+plainyaml.Quote(p.inForm(formFront))+"]"), nil
-}
-
-// padValue adds a space before a value that directly follows a colon.
-func padValue(line string, from int, value string) string {
-	if from > 0 && line[from-1] == ':' {
-		return " " + value
-	}
-	return value
 }
 
 // frontListEdits adds an item to a list in the front matter.

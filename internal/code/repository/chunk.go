@@ -435,7 +435,7 @@ func (p piece) text(lines []line) string {
 func merge(lines []line, pieces []piece, lim limits) []piece {
 	out := make([]piece, 0, len(pieces))
 	for i, p := range pieces {
-		if short(lines, p, lim) {
+		if p.lead == "" && p.tail == "" && utf8.RuneCountInString(render(lines[p.from:p.to])) < lim.min {
 			if i+1 < len(pieces) {
 				if joined, ok := join(lines, p, pieces[i+1], lim); ok {
 					pieces[i+1] = joined
@@ -452,10 +452,6 @@ func merge(lines []line, pieces []piece, lim limits) []piece {
 		out = append(out, p)
 	}
 	return out
-}
-
-func short(lines []line, p piece, lim limits) bool {
-	return p.lead == "" && p.tail == "" && utf8.RuneCountInString(render(lines[p.from:p.to])) < lim.min
 }
 
 func join(lines []line, a, b piece, lim limits) (piece, bool) {

@@ -424,11 +424,7 @@ var npmToken = lazyregexp.New(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
 
 // withholdFile reports whether the whole file must be withheld because of its content.
 func withholdFile(rel, text string) bool {
-	switch path.Base(rel) {
-	case ".npmrc", ".yarnrc", ".yarnrc.yml":
-		return npmToken.MatchString(text)
-	}
-	return false
+	return slices.Contains([]string{".npmrc", ".yarnrc", ".yarnrc.yml"}, path.Base(rel)) && npmToken.MatchString(text)
 }
 
 // withhold drops chunks that contain any part of a secret in their text or heading. It returns the remaining claims and

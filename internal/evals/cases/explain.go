@@ -228,7 +228,9 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 			break
 		}
 		if err != nil { // of the embedder; the other legs were searched
-			e.note(fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err))
+			if note := fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err); !slices.Contains(e.res.Notes, note) {
+				e.res.Notes = append(e.res.Notes, note)
+			}
 			continue
 		}
 		for _, h := range res.Hits {
@@ -241,12 +243,6 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 		}
 	}
 	return out
-}
-
-func (e *examiner) note(s string) {
-	if !slices.Contains(e.res.Notes, s) {
-		e.res.Notes = append(e.res.Notes, s)
-	}
 }
 
 // outcome is the result of a conversation's last request.

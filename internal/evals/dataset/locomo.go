@@ -119,7 +119,7 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 		var spoken []locomoTurn
 		if err := json.Unmarshal(c.Conversation[name], &spoken); err != nil {
 			field, msg := explain(err)
-			return nil, e.fault("conversation."+name+dotted(field), msg, "Give a list of turns.")
+			return nil, e.fault(strings.TrimSuffix("conversation."+name+"."+field, "."), msg, "Give a list of turns.")
 		}
 		var date string
 		if raw := c.Conversation[name+"_date_time"]; raw != nil {
@@ -147,13 +147,6 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 		}
 	}
 	return out, nil
-}
-
-func dotted(field string) string {
-	if field == "" {
-		return ""
-	}
-	return "." + field
 }
 
 // longMemQuestion is one element of a LongMemEval file (Wu et al. 2024): a question with the

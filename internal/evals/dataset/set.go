@@ -253,19 +253,14 @@ func ParseTime(s string) (time.Time, error) {
 	for _, layout := range layouts {
 		for _, try := range []string{clean, strings.ToLower(clean)} { // "PM" and "pm"
 			if t, err := time.Parse(layout, try); err == nil {
-				return bounded(t.UTC())
+				if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 { // RFC 3339 can't represent it
+					return time.Time{}, errTime
+				}
+				return t, nil
 			}
 		}
 	}
 	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(shorten(s))))
-}
-
-// bounded rejects a time that RFC 3339 can't represent.
-func bounded(t time.Time) (time.Time, error) {
-	if y := t.Year(); y < 1 || y > 9999 {
-		return time.Time{}, errTime
-	}
-	return t, nil
 }
 
 func shorten(s string) string {

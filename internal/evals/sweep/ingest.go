@@ -186,10 +186,10 @@ func (c *corpus) write(ctx context.Context, l *middleware.Layer, o *owner) error
 
 // Fault is a question with a bad result, with what was found instead of the answer.
 type Fault struct {
-	ID, Text, Category, Conv string
-	Recall                   float64   // at 10
-	Wanted                   []Passage // what is relevant; empty for a question that should have no block
-	Found                    []Passage // the first ranks
+	ID, Text, Category string
+	Recall             float64   // at 10
+	Wanted             []Passage // what is relevant; empty for a question that should have no block
+	Found              []Passage // the first ranks
 }
 
 // Passage is a record in a report.
@@ -239,7 +239,7 @@ func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Faul
 
 func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query, r *run, i int) (Fault, error) {
 	j, h, o := &r.judged[i], &r.results[i], s.corpus.owners[ownerOf(q)]
-	f := Fault{ID: q.ID, Text: q.Text, Category: q.Category, Conv: q.Conv, Recall: metric.Recall(j.grades, len(j.ideal), 10)}
+	f := Fault{ID: q.ID, Text: q.Text, Category: q.Category, Recall: metric.Recall(j.grades, len(j.ideal), 10)}
 	st, release, err := l.Store(ctx, o.name)
 	if err != nil {
 		return f, err
