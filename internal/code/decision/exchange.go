@@ -92,7 +92,8 @@ func ParseExchange(src []byte) (Exchange, error) {
 		return Exchange{}, &ken.Error{Code: ken.CodeInvalid, Msg: "a decision is a JSON object", Try: "Give an object with id, title, status, context and decision.", Err: err}
 	}
 	var x Exchange
-	texts := map[string]*string{"id": &x.ID, "title": &x.Title, "status": &x.Status, "context": &x.Context, "decision": &x.Decision, "consequences": &x.Consequences}
+	texts := map[string]*string{"id": &x.ID, "title": &x.Title, "status": &x.Status, "context": &x.Context,
+		"decision": &x.Decision, "consequences": &x.Consequences}
 	lists := map[string]*[]string{"deciders": &x.Deciders, "author": &x.Deciders, "authors": &x.Deciders, "decisionmakers": &x.Deciders, "tags": &x.Tags,
 		"governs": &x.Governs, "supersedes": &x.Supersedes, "supersededby": &x.SupersededBy}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {

@@ -35,7 +35,8 @@ func (d *document) problem(line int, text, try string) {
 }
 
 func parse(path string, src []byte) *document {
-	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src), Archived: slices.Contains(strings.Split(folderOf(path), "/"), archiveFolder)}, src: src}
+	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src)}, src: src}
+	d.Archived = slices.Contains(strings.Split(folderOf(path), "/"), archiveFolder)
 	lines, problems, readOnlyReason := split(src)
 	d.front = readFront(lines)
 	d.lines = withoutComments(lines)

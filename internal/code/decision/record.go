@@ -159,8 +159,9 @@ func Claim(r Record) (ken.Claim, error) {
 	if at.IsZero() {
 		at = r.ModTime
 	}
-	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
-		Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs), Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
+	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, Archived: r.Archived,
+		StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
+		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
 	if err != nil {
 		return ken.Claim{}, err
 	}

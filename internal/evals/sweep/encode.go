@@ -241,8 +241,8 @@ func Read(rd io.Reader) (*Report, error) {
 	for mode, columns := range r.PerQuery.Modes {
 		for name, c := range columns {
 			if n := len(r.PerQuery.IDs); len(c) != n {
-				return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name, Msg: fmt.Sprintf("%d values for %d questions", len(c), n),
-					Try: "Use the report as it was written."}
+				return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name,
+					Msg: fmt.Sprintf("%d values for %d questions", len(c), n), Try: "Use the report as it was written."}
 			}
 		}
 	}
