@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -59,19 +60,17 @@ func New(o Options) (*Embedder, error) {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: "no embedding model is named",
 			Try: "Set " + fieldModel + " to one that GET /v1/models of your gateway lists."}
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = "https://api.openai.com/v1"
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, "https://api.openai.com/v1")
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: "not an http or https address",
 			Try: "Write it as in http://127.0.0.1:11434/v1."}
 	}
 	o.Dimensions = max(o.Dimensions, 0)
-	o.Batch = orDefault(o.Batch, 64)
-	o.BatchBytes = orDefault(o.BatchBytes, 256<<10)
-	o.TextBytes = orDefault(o.TextBytes, 16<<10)
-	o.Timeout = orDefault(o.Timeout, 30*time.Second)
+	o.Batch = cmp.Or(max(o.Batch, 0), 64)
+	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 256<<10)
+	o.TextBytes = cmp.Or(max(o.TextBytes, 0), 16<<10)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 30*time.Second)
 	e := &Embedder{opts: o, address: u.Redacted(), http: &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -82,13 +81,6 @@ func New(o Options) (*Embedder, error) {
 	}}}
 	e.dim.Store(int64(o.Dimensions))
 	return e, nil
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
 }
 
 // Model implements embed.Embedder: "openai:" and the model's name, with "@" and the

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,11 +43,11 @@ type scratch struct {
 // is safe for concurrent use. Errors are *ken.Error: invalid when the folder isn't a model2vec
 // folder or its tokenizer has an unsupported type, corrupt when a file is inconsistent.
 func Open(folder string) (embed.Embedder, error) {
-	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), safetensors.MaxBytes)
+	tensors, err := safetensors.ReadFile(filepath.Join(folder, "model.safetensors"), safetensors.MaxBytes)
 	if err != nil {
 		return nil, notAModel(folder, err)
 	}
-	tokens, err := readFile(filepath.Join(folder, "tokenizer.json"), maxTokenizer)
+	tokens, err := safetensors.ReadFile(filepath.Join(folder, "tokenizer.json"), maxTokenizer)
 	if err != nil {
 		return nil, notAModel(folder, err)
 	}
@@ -67,27 +65,6 @@ func Open(folder string) (embed.Embedder, error) {
 	m := &model{name: "static:" + hex.EncodeToString(sum.Sum(nil)[:8]), tokenizer: tok, table: table}
 	m.scratch.New = func() any { return new(scratch) }
 	return m, nil
-}
-
-// readFile reads at most limit bytes and refuses a longer file.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s: not a file of at most %d MiB", filepath.Base(path), limit>>20)
-	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, err
-	}
-	return data, nil
 }
 
 func notAModel(folder string, err error) error {

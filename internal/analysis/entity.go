@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxEntity is the maximum length of a name in runes; a longer text is a
@@ -24,24 +25,19 @@ func Entity(name string) string {
 	for i := range words {
 		words[i] = bare(words[i])
 	}
-	words = compact(words)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	for n := len(words); n > 0; n = len(words) {
 		if words[n-1] = owner(words[n-1]); words[n-1] != "" {
 			break
 		}
 		words = words[:n-1]
 	}
-	for len(words) > 1 && article(words[0]) {
+	for len(words) > 1 && articles[words[0]] {
 		words = words[1:]
 	}
 	s := strings.Join(words, " ")
-	if n := 0; s != "" {
-		for range s {
-			n++
-		}
-		if n > maxEntity {
-			return ""
-		}
+	if utf8.RuneCountInString(s) > maxEntity {
+		return ""
 	}
 	return s
 }
@@ -50,7 +46,7 @@ func Entity(name string) string {
 // stops.
 func bare(w string) string {
 	for {
-		next := strings.TrimRight(strings.TrimFunc(w, isSurroundingMark), ".")
+		next := strings.TrimRight(strings.Trim(w, surroundingMarks), ".")
 		if next == w {
 			return w
 		}
@@ -69,28 +65,10 @@ func owner(w string) string {
 	}
 }
 
-func compact(words []string) []string {
-	kept := words[:0]
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return kept
-}
+// surroundingMarks surround a name and are no part of it.
+const surroundingMarks = "`\"'“”‘’«»()[]{}<>,;:!?…*|~"
 
-// isSurroundingMark reports whether a mark surrounds a name and is no part of it.
-func isSurroundingMark(r rune) bool {
-	return strings.ContainsRune("`\"'“”‘’«»()[]{}<>,;:!?…*|~", r)
-}
-
-func article(w string) bool {
-	switch w {
-	case "the", "a", "an", "our", "my", "your", "their", "its", "his", "her", "this", "that", "these", "those":
-		return true
-	}
-	return false
-}
+var articles = set("the a an our my your their its his her this that these those")
 
 // identifier emits text[a:b] as one token, then the segments between its
 // connectors.
@@ -158,15 +136,7 @@ func splits(c byte) bool { return c == '.' || c == '/' || c == '@' || c == ':' }
 // minor reports whether a segment is a piece of a version, a decimal or a time,
 // which has no meaning alone.
 func minor(seg string, before, after byte) bool {
-	if len(seg) > 2 || before == '/' || after == '/' {
-		return false
-	}
-	for i := range len(seg) {
-		if c := seg[i]; c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return len(seg) <= 2 && before != '/' && after != '/' && strings.Trim(seg, "0123456789") == ""
 }
 
 // quoted emits a segment that may have an apostrophe: "Mel's" in "Mel's/Ann's".

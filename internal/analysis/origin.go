@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -58,11 +59,13 @@ var (
 	goWords         = set("type var const")
 )
 
+func hasSuffix(name string, ends []string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
 func onlyDeclares(name, text string) bool {
-	for _, end := range declarationEnds {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
+	if hasSuffix(name, declarationEnds) {
+		return true
 	}
 	words := typeWords
 	if strings.HasSuffix(name, ".go") {
@@ -113,6 +116,7 @@ func SourcePath(source string) string {
 
 var (
 	testFolders    = set("test tests __tests__ spec specs testdata e2e fixtures __fixtures__ __mocks__ mocks bench benches benchmark benchmarks testing_data")
+	testEnds       = []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"}
 	exampleFolders = set("example examples _example _examples demo demos sample samples playground playgrounds tutorial tutorials")
 	historyFolders = set("changelog changelogs changes .changeset releases release-notes release_notes")
 	historyNames   = set("changelog changes history news releases release_notes release-notes releasenotes whatsnew upgrading migration migrating")
@@ -139,13 +143,8 @@ func fileOrigin(name string) Origin {
 			return OriginChangelog
 		}
 	}
-	for _, mark := range []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"} {
-		if strings.HasSuffix(stem, mark) {
-			return OriginTest
-		}
-	}
 	switch {
-	case strings.HasPrefix(base, "test_"), stem == "conftest", stem == "test" && ext != "":
+	case hasSuffix(stem, testEnds), strings.HasPrefix(base, "test_"), stem == "conftest", stem == "test" && ext != "":
 		return OriginTest
 	case documentEnds[ext], ext == "" && !settingsNames[base]:
 		return OriginDocument

@@ -92,31 +92,27 @@ func pairFeatures(before, after string) []feature {
 	f.is("bias")
 
 	shared, sharedNames, sharedValues := 0, 0, 0
-	nOld, nNew := 0, 0
-	firstOld, firstNew := -1, -1 // the first content words
 	for i := range p.old {
-		if t := &p.old[i]; t.content() {
-			if nOld++; firstOld < 0 {
-				firstOld = i
-			}
-			if p.inNew[i] >= 0 {
-				shared++
-				switch {
-				case t.kind == name:
-					sharedNames++
-				case t.kind == number || t.kind == ident || t.kind == month:
-					sharedValues++
-				}
+		if t := &p.old[i]; t.content() && p.inNew[i] >= 0 {
+			shared++
+			switch {
+			case t.kind == name:
+				sharedNames++
+			case t.value():
+				sharedValues++
 			}
 		}
 	}
-	for i := range p.new {
-		if t := &p.new[i]; t.content() {
-			if nNew++; firstNew < 0 {
-				firstNew = i
+	content := func(all []token) (n, first int) { // the number of content words, and the first
+		for i := len(all) - 1; i >= 0; i-- {
+			if all[i].content() {
+				n, first = n+1, i
 			}
 		}
+		return n, first
 	}
+	nOld, firstOld := content(p.old)
+	nNew, firstNew := content(p.new)
 	if nOld == 0 || nNew == 0 {
 		return f.list
 	}
@@ -133,7 +129,7 @@ func pairFeatures(before, after string) []feature {
 	f.is("lenNew", bucket(nNew/2))
 	p.weigh(f)
 	subject := "none"
-	so, sn := firstOld >= 0 && p.inNew[firstOld] >= 0, firstNew >= 0 && p.inOld[firstNew] >= 0
+	so, sn := p.inNew[firstOld] >= 0, p.inOld[firstNew] >= 0
 	switch {
 	case so && sn && p.inNew[firstOld] == firstNew:
 		subject = "equal"
@@ -447,21 +443,19 @@ func (p *pairOf) hunks(f *features, level string) {
 		}
 		return best
 	}
+	aligned := func(i, j int) bool {
+		return i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1
+	}
 	var shape strings.Builder
 	exchanges, anchor, verb := 0, "^", false
 	for i, j := 0, 0; i < n || j < m; {
-		if i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1 {
-			if anchor = p.old[i].form; p.old[i].empty {
-				verb = true
-			}
+		if aligned(i, j) {
+			anchor, verb = p.old[i].form, verb || p.old[i].empty
 			i, j = i+1, j+1
 			continue
 		}
 		i0, j0 := i, j
-		for i < n || j < m {
-			if i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1 {
-				break
-			}
+		for (i < n || j < m) && !aligned(i, j) {
 			if j < m && (i == n || table[i*(m+1)+j+1] >= table[(i+1)*(m+1)+j]) {
 				j++
 			} else {

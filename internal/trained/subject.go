@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/kenlayer/ken/embed/builtin"
@@ -200,10 +201,6 @@ func noSubject(all []token, form func(int) string) []feature {
 // choose returns the index of the most likely alternative, and its probability.
 func (m *model) choose(alternatives [][]feature) (best int, likely float64) {
 	p := m.shares(alternatives)
-	for i := range p {
-		if p[i] > p[best] {
-			best = i
-		}
-	}
-	return best, p[best]
+	likely = slices.Max(p)
+	return slices.Index(p, likely), likely
 }

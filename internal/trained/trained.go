@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -67,27 +68,27 @@ type model struct {
 	weights []float32
 }
 
-// score returns the probability for a list of features.
-func (m *model) score(list []feature) float64 {
-	z := m.bias
+// sum adds the weights of features to z.
+func (m *model) sum(z float32, list []feature) float64 {
 	for _, f := range list {
 		z += m.weights[int(f.at)%len(m.weights)] * f.x
 	}
-	return 1 / (1 + math.Exp(-float64(z)))
+	return float64(z)
+}
+
+// score returns the probability for a list of features.
+func (m *model) score(list []feature) float64 {
+	return 1 / (1 + math.Exp(-m.sum(m.bias, list)))
 }
 
 // shares returns the probability of each alternative, exactly one of which is right.
 func (m *model) shares(alternatives [][]feature) []float64 {
 	p := make([]float64, len(alternatives))
-	sum, most := 0.0, math.Inf(-1)
+	sum := 0.0
 	for i, list := range alternatives {
-		z := float32(0)
-		for _, f := range list {
-			z += m.weights[int(f.at)%len(m.weights)] * f.x
-		}
-		p[i] = float64(z)
-		most = max(most, p[i])
+		p[i] = m.sum(0, list)
 	}
+	most := slices.Max(p)
 	for i := range p {
 		p[i] = math.Exp(p[i] - most)
 		sum += p[i]
@@ -100,25 +101,6 @@ func (m *model) shares(alternatives [][]feature) []float64 {
 
 // magic is the beginning of a model's file.
 const magic = "ken-trained-1\n"
-
-// encode returns the model as a compressed file with 8 bits per weight. Weights are stored as
-// square roots, which gives more precision to the many small ones.
-func (m *model) encode() []byte {
-	most := float32(math.SmallestNonzeroFloat32)
-	for _, w := range m.weights {
-		most = max(most, float32(math.Abs(float64(w))))
-	}
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	_, _ = io.WriteString(z, magic)
-	_ = binary.Write(z, binary.LittleEndian, header{uint32(len(m.weights)), m.bias, most})
-	for _, w := range m.weights {
-		q := math.Copysign(math.Round(127*math.Sqrt(math.Abs(float64(w/most)))), float64(w))
-		_, _ = z.Write([]byte{byte(int8(q))})
-	}
-	_ = z.Close()
-	return b.Bytes()
-}
 
 type header struct {
 	Weights    uint32

@@ -19,22 +19,29 @@ import (
 // gitLimit is the timeout of a git command.
 const gitLimit = 10 * time.Second
 
-// git runs git in dir with in as its standard input. It prevents the repository's configuration from starting
-// other programs.
-func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitLimit)
-	defer cancel()
-	// The folder may belong to another user, as in a container. None of these commands runs programs that a
-	// repository names.
+// Git prepares a git command in dir that asks for no input, changes nothing, and starts no program that the
+// repository's configuration names.
+func Git(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-		"-c", "safe.directory=*"}, args...)...)
-	cmd.Dir, cmd.Stdin = dir, in
+		"-c", "log.showSignature=false"}, args...)...)
+	cmd.Dir = dir
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
 	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	return cmd
+}
+
+// git runs git in dir with in as its standard input.
+func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitLimit)
+	defer cancel()
+	// The folder may belong to another user, as in a container. None of these commands runs programs that a
+	// repository names.
+	cmd := Git(ctx, dir, append([]string{"-c", "safe.directory=*"}, args...)...)
+	cmd.Stdin = in
 	return cmd.Output()
 }
 

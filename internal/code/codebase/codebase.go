@@ -77,9 +77,6 @@ func Open(ctx context.Context, o Options) (*Codebase, error) {
 	return c, nil
 }
 
-// Root returns the absolute path of the project's folder.
-func (c *Codebase) Root() string { return c.o.Root }
-
 // View returns the present graph.
 func (c *Codebase) View() *codegraph.View { return c.graph.Load().View() }
 
@@ -186,20 +183,16 @@ func findReaders(ctx context.Context, root string, exclude []string) (*readers, 
 		return nil, err
 	}
 	defer tree.Close() // it was only read
-	names := make([]string, len(tree.Files))
-	for i := range tree.Files {
-		names[i] = tree.Files[i].Path
-	}
-	names = withPackages(names, tree)
-	return newReaders(names, tree), nil
+	return readersOf(tree), nil
 }
 
-// withPackages adds the package.json files next to sources that are ignored, as generated ones often are. They contain
-// the package's name.
-func withPackages(names []string, tree *repository.Tree) []string {
-	has, folders := map[string]bool{}, map[string]bool{}
-	for _, p := range names {
-		has[p] = true
+// readersOf returns the readers of all files of a tree. The package.json files next to sources, which contain the
+// package's name, belong to them even if they are ignored, as generated ones often are.
+func readersOf(tree *repository.Tree) *readers {
+	names, folders := map[string]bool{}, map[string]bool{}
+	for i := range tree.Files {
+		p := tree.Files[i].Path
+		names[p] = true
 		switch lexed.Language(p) {
 		case "javascript", "typescript":
 			for dir := path.Dir(p); !folders[dir]; dir = path.Dir(dir) {
@@ -207,17 +200,16 @@ func withPackages(names []string, tree *repository.Tree) []string {
 			}
 		}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+	for dir := range folders {
 		p := path.Join(dir, "package.json")
-		if has[p] {
+		if names[p] {
 			continue
 		}
 		if _, err := tree.Read(p, maxSetting); err == nil {
-			names = append(names, p)
+			names[p] = true
 		}
 	}
-	slices.Sort(names)
-	return names
+	return newReaders(slices.Sorted(maps.Keys(names)), tree)
 }
 
 // newReaders makes readers for files with these names, in this order.
@@ -265,10 +257,10 @@ func newReaders(names []string, tree *repository.Tree) *readers {
 func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, error) {
 	r := c.readers
 	switch {
-	case r != nil && r.stillValid(paths):
-		return r, nil
 	case r == nil || slices.ContainsFunc(paths, r.setting):
 		return findReaders(ctx, c.o.Root, c.o.Exclude)
+	case !slices.ContainsFunc(paths, func(p string) bool { return !r.files[p] }):
+		return r, nil
 	}
 	tree, err := repository.Files(ctx, c.o.Root, repository.Options{Exclude: c.o.Exclude}, paths...)
 	if err != nil {
@@ -301,11 +293,6 @@ func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, er
 
 // settingNames are the names of files that configure imports.
 var settingNames = []string{"go.mod", "tsconfig.json", "jsconfig.json", "package.json", "Cargo.toml"}
-
-// stillValid reports whether r remains valid after changes of these files.
-func (r *readers) stillValid(paths []string) bool {
-	return !slices.ContainsFunc(paths, func(p string) bool { return !r.files[p] || r.setting(p) })
-}
 
 // setting reports whether a file configures imports.
 func (r *readers) setting(p string) bool {
@@ -360,14 +347,14 @@ func importers(v *codegraph.View, r *readers, paths []string) []string {
 		}
 	}
 	for _, p := range paths {
-		add(p)
-	}
-	if folders := foldersAmong(r, paths); len(folders) > 0 {
+		if r.files[p] {
+			add(p)
+			continue
+		}
+		folder := strings.TrimSuffix(p, "/") + "/"
 		for f := range r.files {
-			for _, dir := range folders {
-				if strings.HasPrefix(f, dir+"/") {
-					add(f)
-				}
+			if strings.HasPrefix(f, folder) {
+				add(f)
 			}
 		}
 	}
@@ -375,14 +362,4 @@ func importers(v *codegraph.View, r *readers, paths []string) []string {
 		return nil
 	}
 	return v.Importing(words, maxImporters)
-}
-
-// foldersAmong returns the paths that are not files.
-func foldersAmong(r *readers, paths []string) (out []string) {
-	for _, p := range paths {
-		if !r.files[p] {
-			out = append(out, strings.TrimSuffix(p, "/"))
-		}
-	}
-	return out
 }

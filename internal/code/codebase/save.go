@@ -2,11 +2,13 @@ package codebase
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,7 +44,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
-			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, errUnusable()))
+			return fmt.Errorf("load the graph: %w", cmp.Or(ctx.Err(), errUnusable()))
 		}
 	}
 	if string(head) != fileMagic {
@@ -50,7 +52,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	}
 	g, err := codegraph.Load(in)
 	if err != nil {
-		return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, err))
+		return fmt.Errorf("load the graph: %w", cmp.Or(ctx.Err(), err))
 	}
 	c.graph.Store(g)
 	c.read, c.saved, c.applied = s, g.View().Version(), false
@@ -59,14 +61,6 @@ func (c *Codebase) Load(ctx context.Context) error {
 
 func errUnusable() error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "was not saved by this version", Try: "It is built again; nothing is lost."}
-}
-
-// ctxErrOr returns ctx's error if ctx has ended, since that is the cause of err.
-func ctxErrOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
 }
 
 // cancellableReader is a reader that fails once ctx has ended.
@@ -228,9 +222,7 @@ func (c *Codebase) rememberExamined(seen map[string]fileState) {
 	if c.examined == nil || len(c.examined)+len(seen) > maxExamined {
 		c.examined = make(map[string]fileState, len(seen))
 	}
-	for p, s := range seen {
-		c.examined[p] = s
-	}
+	maps.Copy(c.examined, seen)
 }
 
 // Types type-checks the project's Go packages and refines the graph with the result. It takes seconds; queries and
@@ -247,15 +239,12 @@ func (c *Codebase) Types(ctx context.Context) (codegraph.Refined, typed.Report, 
 // Import refines the graph with an index in the SCIP format, made by a compiler's indexer. See scip.Options for
 // o.Folder and o.Made. The graph must have been built. Errors are those of scip.Read, and that of ctx.
 func (c *Codebase) Import(ctx context.Context, in io.Reader, o scip.Options) (codegraph.Refined, scip.Report, error) {
-	r, err := findReaders(ctx, c.o.Root, c.o.Exclude)
-	if err != nil {
-		return codegraph.Refined{}, scip.Report{}, err
-	}
 	tree, err := repository.Files(ctx, c.o.Root, repository.Options{Exclude: c.o.Exclude})
 	if err != nil {
 		return codegraph.Refined{}, scip.Report{}, err
 	}
 	defer tree.Close() // it was only read
+	r := readersOf(tree)
 	extractors := r.extractors()
 	o.File = func(p string) (codegraph.File, bool) {
 		extract := extractors[strings.ToLower(path.Ext(p))]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -43,14 +44,9 @@ func Search(v *codegraph.View, q Query, p codegraph.Page) Found {
 	list, total := v.Search(q.Words, q.Kinds, most)
 	out := Found{Results: []codegraph.Result{}, Total: total}
 	if narrow {
-		fit := list[:0]
-		for i := range list {
-			if q.fits(&list[i].Node) {
-				fit = append(fit, list[i])
-			}
-		}
 		out.Least = total > len(list)
-		list, out.Total = fit, len(fit)
+		list = slices.DeleteFunc(list, func(r codegraph.Result) bool { return !q.fits(&r.Node) })
+		out.Total = len(list)
 	}
 	out.Results = append(out.Results, list[min(p.Offset, len(list)):min(p.Offset+p.Limit, len(list))]...)
 	return out
@@ -65,12 +61,9 @@ func (q *Query) fits(n *codegraph.Node) bool {
 	if want == "" || want == "." || n.Path == want || strings.HasPrefix(n.Path, want+"/") {
 		return true
 	}
-	for _, name := range []string{n.Path, path.Base(n.Path)} {
-		if ok, err := path.Match(want, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	whole, _ := path.Match(want, n.Path) // an invalid pattern matches nothing
+	name, _ := path.Match(want, path.Base(n.Path))
+	return whole || name
 }
 
 // Govern reads the decisions that have changed and applies them to the graph. The error is that of ctx.

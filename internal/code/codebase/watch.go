@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -69,34 +70,27 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 				return fmt.Errorf("watch files: %w", err)
 			}
 			f.overflowed = true
-			if !waiting {
-				late.Reset(maxWait)
-			}
-			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
 			if !f.handleEvent(ctx, e) {
 				continue
 			}
-			if !waiting {
-				late.Reset(maxWait)
-			}
-			quiet.Reset(quietPeriod)
 		case <-quiet.C:
-			f.rewatch(ctx)
-			f.report(changed)
+			f.report(ctx, changed)
+			continue
 		case <-late.C:
-			f.rewatch(ctx)
-			f.report(changed)
+			f.report(ctx, changed)
+			continue
 		}
+		if !waiting {
+			late.Reset(maxWait)
+		}
+		quiet.Reset(quietPeriod)
 	}
 }
 
-func (f *watcher) report(changed func([]string)) {
-	paths := make([]string, 0, len(f.pending))
-	for p := range f.pending {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
+func (f *watcher) report(ctx context.Context, changed func([]string)) {
+	f.rewatch(ctx)
+	paths := slices.Sorted(maps.Keys(f.pending))
 	lost := f.overflowed
 	f.overflowed = false
 	clear(f.pending)

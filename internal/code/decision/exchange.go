@@ -92,39 +92,27 @@ func ParseExchange(src []byte) (Exchange, error) {
 		return Exchange{}, &ken.Error{Code: ken.CodeInvalid, Msg: "a decision is a JSON object", Try: "Give an object with id, title, status, context and decision.", Err: err}
 	}
 	var x Exchange
+	texts := map[string]*string{"id": &x.ID, "title": &x.Title, "status": &x.Status, "context": &x.Context,
+		"decision": &x.Decision, "consequences": &x.Consequences}
+	lists := map[string]*[]string{"deciders": &x.Deciders, "author": &x.Deciders, "authors": &x.Deciders, "decisionmakers": &x.Deciders, "tags": &x.Tags,
+		"governs": &x.Governs, "supersedes": &x.Supersedes, "supersededby": &x.SupersededBy}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		value := raw[name]
+		value, key := raw[name], foldKey(name)
 		var err error
-		switch key := foldKey(name); key {
-		case "id":
-			x.ID, err = joinTexts(value)
-		case "title":
-			x.Title, err = joinTexts(value)
-		case "status":
-			x.Status, err = joinTexts(value)
+		switch key {
 		case "date", "decidedat", "createdat":
 			if x.Date == "" || key == "date" {
 				x.Date, err = joinTexts(value)
 				x.Date = isoDate.FindString(x.Date)
 			}
-		case "deciders", "author", "authors", "decisionmakers":
-			x.Deciders, err = stringOrList(value)
-		case "tags":
-			x.Tags, err = stringOrList(value)
-		case "context":
-			x.Context, err = joinTexts(value)
-		case "decision":
-			x.Decision, err = joinTexts(value)
 		case "alternatives", "options", "consideredoptions":
 			x.Alternatives, err = alternatives(value)
-		case "consequences":
-			x.Consequences, err = joinTexts(value)
-		case "governs":
-			x.Governs, err = stringOrList(value)
-		case "supersedes":
-			x.Supersedes, err = stringOrList(value)
-		case "supersededby":
-			x.SupersededBy, err = stringOrList(value)
+		default:
+			if to := texts[key]; to != nil {
+				*to, err = joinTexts(value)
+			} else if to := lists[key]; to != nil {
+				*to, err = stringOrList(value)
+			}
 		}
 		if err != nil {
 			return Exchange{}, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be read", Try: "Give a text, or a list of texts.", Err: err}
@@ -223,12 +211,12 @@ func newSnapshot(pages map[string]*page, problems []Problem) *snapshot {
 			v.records = append(v.records, e)
 			v.byPath[e.rec.Path] = e
 			v.problems = append(v.problems, p.doc.problems...)
-		} else {
-			v.problems = append(v.problems, unreadable(p.doc)...)
+		} else if p.doc.readOnlyReason != "" { // it could be a record but can't be read as one
+			v.problems = append(v.problems, p.doc.problems...)
 		}
 	}
-	slices.SortFunc(v.records, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(boolToInt(a.rec.Number < 0), boolToInt(b.rec.Number < 0)), cmp.Compare(a.rec.Number, b.rec.Number), cmp.Compare(a.rec.Path, b.rec.Path))
+	slices.SortFunc(v.records, func(a, b *entry) int { // as an unsigned number, NoNumber comes last
+		return cmp.Or(cmp.Compare(uint(a.rec.Number), uint(b.rec.Number)), cmp.Compare(a.rec.Path, b.rec.Path))
 	})
 	for i, e := range v.records {
 		e.at = i
@@ -242,21 +230,6 @@ func newSnapshot(pages map[string]*page, problems []Problem) *snapshot {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
 	return v
-}
-
-// unreadable returns the problems of a page that could be a record but can't be read as one.
-func unreadable(d *document) []Problem {
-	if d.readOnlyReason == "" {
-		return nil
-	}
-	return d.problems
-}
-
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func foldText(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
@@ -355,11 +328,7 @@ func (v *snapshot) supersession() {
 	}
 	order := func(a, b *entry) int { return a.at - b.at }
 	for _, e := range v.records {
-		if len(e.successors) > 1 {
-			slices.SortFunc(e.successors, order)
-		}
-		if len(e.predecessors) > 1 {
-			slices.SortFunc(e.predecessors, order)
-		}
+		slices.SortFunc(e.successors, order)
+		slices.SortFunc(e.predecessors, order)
 	}
 }

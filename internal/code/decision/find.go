@@ -166,8 +166,7 @@ const (
 // Hit is a record found by a search.
 type Hit struct {
 	Record Record
-	Score  float64  // comparable within one search; 0 without words
-	Terms  []string // matching terms of the query, as the index spells them
+	Score  float64 // comparable within one search; 0 without words
 }
 
 // Page is one page of hits.
@@ -210,10 +209,8 @@ func wordsOf(r Record) words {
 	w := words{terms: map[string]*[fieldCount]float32{}}
 	w.add(inTitle, stripMarkup(r.Title.Text))
 	w.add(inTags, r.ID.Text+" "+strings.ReplaceAll(stem(r.Path), "-", " "))
-	for _, list := range [][]Value{r.Tags, r.Governs} {
-		for _, v := range list {
-			w.add(inTags, v.Text)
-		}
+	for _, v := range slices.Concat(r.Tags, r.Governs) {
+		w.add(inTags, v.Text)
 	}
 	for _, s := range r.Sections {
 		w.add(inCore, s.Title)
@@ -226,10 +223,8 @@ func wordsOf(r Record) words {
 	}
 	w.add(inText, r.Preamble.Text)
 	w.add(inText, r.StatusText.Text)
-	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed} {
-		for _, v := range list {
-			w.add(inText, v.Text)
-		}
+	for _, v := range slices.Concat(r.Deciders, r.Consulted, r.Informed) {
+		w.add(inText, v.Text)
 	}
 	for _, e := range r.Extra {
 		w.add(inText, e.Value.Text)
@@ -277,40 +272,27 @@ func (r *Registry) Search(q Query) Page {
 			continue
 		}
 		s := scored{entry: e}
-		for i, t := range terms {
-			if n := v.score(e, t, all); n > 0 {
-				s.score += n
-				s.terms |= 1 << i
-			}
+		for _, t := range terms {
+			s.score += v.score(e, t, all)
 		}
-		if strings.TrimSpace(q.Words) == "" || s.terms != 0 {
+		if strings.TrimSpace(q.Words) == "" || s.score > 0 {
 			found = append(found, s)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
+	limit := min(cmp.Or(max(q.Limit, 0), defaultLimit), maxLimit)
 	from := min(max(0, q.Offset), len(found))
 	page := Page{Total: len(found)}
-	for _, s := range found[from:min(len(found), from+min(limit, maxLimit))] {
-		h := Hit{Record: s.rec, Score: s.score}
-		for i, t := range terms {
-			if s.terms&(1<<i) != 0 {
-				h.Terms = append(h.Terms, t)
-			}
-		}
-		page.Hits = append(page.Hits, h)
+	for _, s := range found[from:min(len(found), from+limit)] {
+		page.Hits = append(page.Hits, Hit{s.rec, s.score})
 	}
 	return page
 }
 
-// scored is a record with its score. Bit i of terms is set if the record has term i.
+// scored is a record with its score.
 type scored struct {
 	*entry
 	score float64
-	terms uint64
 }
 
 // score returns the score of a record for one term, by BM25F. With such different field weights, a small k1 would let

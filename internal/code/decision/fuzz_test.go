@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s: %q became %q", to, src, c.Now)
 			}
 		}
-		if edits, err := d.listEdits(meansSupersedes, "Supersedes", "Supersedes", pointer{"ADR-0999", "[ADR-0999](0999-z.md)"}); err == nil {
+		if edits, err := d.listEdits(meansSupersedes, "Supersedes", pointer{"ADR-0999", "[ADR-0999](0999-z.md)"}); err == nil {
 			applyEdits(src, edits)
 		}
 		relink(d, func(string) string { return "elsewhere.md" })

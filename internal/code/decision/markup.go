@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -173,12 +174,19 @@ type cell struct {
 
 // isTableRule reports whether a row is the rule between head and body of a table.
 func isTableRule(row []cell) bool {
-	for _, c := range row {
-		if c.text == "" || strings.Trim(c.text, ":-") != "" {
-			return false
+	return len(row) > 0 && !slices.ContainsFunc(row, func(c cell) bool { return c.text == "" || strings.Trim(c.text, ":-") != "" })
+}
+
+// tableRows returns the rows of the table that begins on line i; none if there is no table.
+func tableRows(lines []line, i, to int) (rows [][]cell) {
+	for ; i < to; i++ {
+		row, ok := cells(lines[i].text)
+		if !ok {
+			break
 		}
+		rows = append(rows, row)
 	}
-	return len(row) > 0
+	return rows
 }
 
 // heading is a heading of the document. at is the index of its first line, next that of the first line below it.

@@ -76,7 +76,7 @@ func (d *document) metadata() {
 		case meansSupersededBy:
 			d.SupersededBy = append(d.SupersededBy, d.named(it, folder)...)
 		case meansEither:
-			d.eitherDirection(it, folder)
+			d.directed(it.value(), true)
 		default:
 			if v := it.value(); v.Found() {
 				v.Text = joined(it)
@@ -97,14 +97,14 @@ func (d *document) named(it metadataField, folder string) (out []Reference) {
 	return references(it.value(), folder, true)
 }
 
-// eitherDirection reads "Supersedes / Superseded by: …". The value says which of both it is.
-func (d *document) eitherDirection(it metadataField, folder string) {
-	v := it.value()
+// directed adds the records that a value names after "supersedes" or "superseded by". list is as in references.
+func (d *document) directed(v Value, list bool) {
+	folder := folderOf(d.Path)
 	switch t := strings.ToLower(stripMarkup(v.Text)); {
 	case strings.HasPrefix(t, "superseded by"), strings.HasPrefix(t, "superceded by"):
-		d.SupersededBy = append(d.SupersededBy, references(v, folder, true)...)
+		d.SupersededBy = append(d.SupersededBy, references(v, folder, list)...)
 	case strings.HasPrefix(t, "supersedes"), strings.HasPrefix(t, "supercedes"):
-		d.Supersedes = append(d.Supersedes, references(v, folder, true)...)
+		d.Supersedes = append(d.Supersedes, references(v, folder, list)...)
 	}
 }
 
@@ -153,12 +153,7 @@ func (d *document) sectionFields() {
 	}
 	for _, i := range d.ofKind(KindMore) { // MADR 2 and log4brains list successors as links
 		for _, p := range d.paragraphs(i) {
-			switch word := strings.ToLower(stripMarkup(p.Text)); {
-			case strings.HasPrefix(word, "supersedes"), strings.HasPrefix(word, "supercedes"):
-				d.Supersedes = append(d.Supersedes, references(p, folder, false)...)
-			case strings.HasPrefix(word, "superseded by"), strings.HasPrefix(word, "superceded by"):
-				d.SupersededBy = append(d.SupersededBy, references(p, folder, false)...)
-			}
+			d.directed(p, false)
 		}
 	}
 	for _, i := range d.ofKind(KindDate) {

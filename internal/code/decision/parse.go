@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,14 +35,12 @@ func (d *document) problem(line int, text, try string) {
 }
 
 func parse(path string, src []byte) *document {
-	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src), Archived: archived(path)}, src: src}
+	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src)}, src: src}
+	d.Archived = slices.Contains(strings.Split(folderOf(path), "/"), archiveFolder)
 	lines, problems, readOnlyReason := split(src)
 	d.front = readFront(lines)
 	d.lines = withoutComments(lines)
-	d.readOnlyReason = readOnlyReason
-	if d.readOnlyReason == "" {
-		d.readOnlyReason = d.front.readOnlyReason
-	}
+	d.readOnlyReason = cmp.Or(readOnlyReason, d.front.readOnlyReason)
 	for _, p := range append(problems, d.front.problems...) {
 		d.problem(p.Line, p.Text, p.Try)
 	}
@@ -88,11 +87,7 @@ func (d *document) titleHeading() *heading {
 	return nil
 }
 
-// archived reports whether a file is in a folder named archive.
-func archived(p string) bool {
-	return slices.Contains(strings.Split(folderOf(p), "/"), archiveFolder)
-}
-
+// archiveFolder is the name of folders with archived records.
 const archiveFolder = "archive"
 
 // preamble returns the text between the title and the first section, without fields.
@@ -171,13 +166,7 @@ const (
 )
 
 // text returns the value on one line.
-func (i metadataField) text() string {
-	parts := make([]string, 0, len(i.lines))
-	for _, l := range i.lines {
-		parts = append(parts, l.Text)
-	}
-	return strings.Join(parts, " ")
-}
+func (i metadataField) text() string { return strings.Join(texts(i.lines), " ") }
 
 func (i metadataField) value() Value {
 	if len(i.lines) == 0 {
@@ -256,13 +245,13 @@ func headerFields(lines []line, from, to int) (items []metadataField, used map[i
 		if code.step(lines[i].text) {
 			continue
 		}
-		if row, ok := cells(lines[i].text); ok {
-			found, next := table(lines, i, to, row)
+		if rows := tableRows(lines, i, to); rows != nil {
+			found := tableFields(rows, i)
 			items = append(items, found...)
-			for k := i; k < next && len(found) > 0; k++ {
+			for k := i; k < i+len(rows) && len(found) > 0; k++ {
 				used[k] = true
 			}
-			i = next - 1
+			i += len(rows) - 1
 			continue
 		}
 		key, at, ok := field(lines[i].text)
@@ -354,35 +343,29 @@ func continues(lines []line, i, to int, it *metadataField) int {
 	return to
 }
 
-// table reads fields from a table, one per row or one per column. Without a known key, it is not a table of fields.
-func table(lines []line, i, to int, first []cell) (items []metadataField, next int) {
-	rows := [][]cell{first}
-	for next = i + 1; next < to; next++ {
-		row, ok := cells(lines[next].text)
-		if !ok {
-			break
-		}
-		rows = append(rows, row)
-	}
+// tableFields reads fields from a table that begins on line at, one per row or one per column. Without a known key, it is
+// not a table of fields.
+func tableFields(rows [][]cell, at int) (items []metadataField) {
+	first := rows[0]
 	if len(rows) >= 3 && isTableRule(rows[1]) && meaning[foldKey(first[0].text)] != "" && len(first) > 1 && meaning[foldKey(first[1].text)] != "" {
 		for c := range min(len(first), len(rows[2])) {
-			items = append(items, cellItem(first[c].text, rows[2][c], i+2, formColumn))
+			items = append(items, cellItem(first[c].text, rows[2][c], at+2, formColumn))
 		}
-		return items, next
+		return items
 	}
 	anyKnown := false
 	for r, row := range rows {
 		if len(row) != 2 || isTableRule(row) || row[0].text == "" {
 			continue
 		}
-		it := cellItem(row[0].text, row[1], i+r, formRow)
+		it := cellItem(row[0].text, row[1], at+r, formRow)
 		anyKnown = anyKnown || meaning[it.name] != ""
 		items = append(items, it)
 	}
 	if !anyKnown {
-		return nil, next
+		return nil
 	}
-	return items, next
+	return items
 }
 
 func cellItem(key string, c cell, at int, f fieldForm) metadataField {
@@ -423,7 +406,7 @@ func readFront(lines []line) frontMatter {
 		for f.end = 1; f.end < len(lines) && !lines[f.end].blank() && !atx.MatchString(lines[f.end].text); f.end++ {
 		}
 		f.next = f.end
-		if !fields(lines[1:f.end]) { // a rule at the beginning of a text
+		if !slices.ContainsFunc(lines[1:f.end], knownKey) { // a rule at the beginning of a text
 			return frontMatter{}
 		}
 		f.readOnlyReason = "the front matter that starts here has no end"
@@ -445,14 +428,10 @@ func readFront(lines []line) frontMatter {
 	return f
 }
 
-// fields reports whether lines contain known keys.
-func fields(lines []line) bool {
-	for _, l := range lines {
-		if key, _, ok := strings.Cut(l.text, ":"); ok && meaning[foldKey(key)] != "" {
-			return true
-		}
-	}
-	return false
+// knownKey reports whether a line has a known key.
+func knownKey(l line) bool {
+	key, _, ok := strings.Cut(l.text, ":")
+	return ok && meaning[foldKey(key)] != ""
 }
 
 // frontItem returns one key of the front matter. A scalar on the line of its key has a position and can be edited;

@@ -159,7 +159,9 @@ func Claim(r Record) (ken.Claim, error) {
 	if at.IsZero() {
 		at = r.ModTime
 	}
-	body, err := json.Marshal(bodyOf(r))
+	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, Archived: r.Archived,
+		StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
+		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
 	if err != nil {
 		return ken.Claim{}, err
 	}
@@ -170,9 +172,7 @@ func Claim(r Record) (ken.Claim, error) {
 	if r.Archived {
 		c.ArchivedAt = r.ModTime
 	}
-	for _, t := range r.Tags {
-		c.Tags = append(c.Tags, clean(t.Text))
-	}
+	c.Tags = cleaned(r.Tags)
 	for _, t := range Targets(r) {
 		if len(c.Entities) == maxEntities {
 			break
@@ -194,16 +194,11 @@ type Body struct {
 	Archived     bool     `json:"archived,omitempty"`
 }
 
-func bodyOf(r Record) Body {
-	b := Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
-		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)}
-	for _, d := range r.Deciders {
-		b.Deciders = append(b.Deciders, clean(d.Text))
+func cleaned(values []Value) (out []string) {
+	for _, v := range values {
+		out = append(out, clean(v.Text))
 	}
-	for _, g := range r.Governs {
-		b.Governs = append(b.Governs, clean(g.Text))
-	}
-	return b
+	return out
 }
 
 // referenceIDs returns the IDs of references to whole records.

@@ -215,28 +215,24 @@ const maxTargets = 200
 func Targets(r Record) []Target {
 	var out []Target
 	seen := map[string]bool{}
-	add := func(name string, exact bool, line int) {
-		if name != "" && !seen[name] && (exact || len(out) < maxTargets) {
-			seen[name] = true
-			out = append(out, Target{name, exact, line})
+	add := func(t Target) {
+		if t.Name != "" && !seen[t.Name] && (t.Exact || len(out) < maxTargets) {
+			seen[t.Name] = true
+			out = append(out, t)
 		}
 	}
 	for _, g := range r.Governs {
-		add(strings.TrimPrefix(g.Text, "./"), true, g.Line)
+		add(Target{strings.TrimPrefix(g.Text, "./"), true, g.Line})
 	}
 	folder := folderOf(r.Path)
-	type found struct {
-		name string
-		line int
-	}
-	var guesses []found
+	var guesses []Target
 	read := func(text string, first int) {
 		var code fence
 		no := first
 		for l := range strings.Lines(text) {
 			if !code.step(strings.TrimRight(l, "\r\n")) {
 				for _, name := range namesIn(l) {
-					guesses = append(guesses, found{name, no})
+					guesses = append(guesses, Target{name, false, no})
 				}
 			}
 			no++
@@ -250,12 +246,12 @@ func Targets(r Record) []Target {
 	}
 	for _, l := range r.Links {
 		if p := localPath(folder, l.Target); l.Target != "" && p != "" && !markdown(p) && looksLikePath(p) {
-			guesses = append(guesses, found{p, l.Line})
+			guesses = append(guesses, Target{p, false, l.Line})
 		}
 	}
-	slices.SortStableFunc(guesses, func(a, b found) int { return a.line - b.line })
+	slices.SortStableFunc(guesses, func(a, b Target) int { return a.Line - b.Line })
 	for _, g := range guesses {
-		add(g.name, false, g.line)
+		add(g)
 	}
 	return out
 }
@@ -334,10 +330,8 @@ func looksLikePath(s string) bool {
 		return false
 	}
 	first, _, _ := strings.Cut(s, "/")
-	if strings.HasPrefix(first, "www.") || strings.HasSuffix(first, ".com") || strings.HasSuffix(first, ".org") || strings.HasSuffix(first, ".io") || strings.HasPrefix(first, "@") {
-		return false
-	}
-	return true
+	return !strings.HasPrefix(first, "www.") && !strings.HasSuffix(first, ".com") && !strings.HasSuffix(first, ".org") && !strings.HasSuffix(first, ".io") &&
+		!strings.HasPrefix(first, "@")
 }
 
 // fileEnding reports whether a name without folders has the extension of a file.

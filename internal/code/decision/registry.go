@@ -234,8 +234,9 @@ func (r *optionReader) read(lines []line, from, to int, heads map[int]heading) {
 			blank, r.last = true, noSide
 			continue
 		}
-		if row, ok := cells(text); ok {
-			i = r.table(lines, i, to, row) - 1
+		if rows := tableRows(lines, i, to); rows != nil {
+			r.table(rows, i)
+			i += len(rows) - 1
 			continue
 		}
 		indent, at, isItem := bullet(text)
@@ -307,55 +308,39 @@ func splitLead(text string) (title, rest string) {
 	return text, ""
 }
 
-// table reads one option per row, and returns the index of the line after the table.
-func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
-	rows := [][]cell{first}
-	at := []int{i}
-	for next = i + 1; next < to; next++ {
-		row, ok := cells(lines[next].text)
-		if !ok {
-			break
-		}
-		rows, at = append(rows, row), append(at, next)
-	}
+// table reads one option per row of the table that begins on line at.
+func (r *optionReader) table(rows [][]cell, at int) {
 	if len(rows) < 3 || !isTableRule(rows[1]) || r.byHead {
-		return next
+		return
 	}
 	for k, row := range rows[2:] {
 		var rest []string
-		no := at[k+2] + 1
+		no := at + k + 3
 		r.start(row[0].text, no, "")
 		if !r.open {
 			continue
 		}
-		for c := 1; c < len(row); c++ {
-			if row[c].text == "" {
+		for c, head := range row[1:] {
+			if head.text == "" {
 				continue
 			}
-			if c < len(first) {
-				if s, ok := label(first[c].text); ok {
-					r.argue(s, row[c].text, no)
+			if c+1 < len(rows[0]) {
+				if s, ok := label(rows[0][c+1].text); ok {
+					r.argue(s, head.text, no)
 					continue
 				}
 			}
-			rest = append(rest, row[c].text)
+			rest = append(rest, head.text)
 		}
 		r.more(strings.Join(rest, " | "))
 	}
 	r.open = false
-	return next
 }
 
 // mergeOptions adds the content of a section on options to the options named before.
 func mergeOptions(named, described []Option) []Option {
 	for _, o := range described {
-		at := -1
-		for i := range named {
-			if sameOption(named[i].Title.Text, o.Title.Text) {
-				at = i
-				break
-			}
-		}
+		at := slices.IndexFunc(named, func(n Option) bool { return sameOption(n.Title.Text, o.Title.Text) })
 		if at < 0 {
 			if len(named) < maxOptions {
 				named = append(named, o)
@@ -403,9 +388,7 @@ func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 		if to = from; e.rec.Archived {
 			return nil, nil
 		}
-		switch e.rec.Status {
-		case Superseded, Deprecated, Rejected:
-		default:
+		if !slices.Contains([]Status{Superseded, Deprecated, Rejected}, e.rec.Status) {
 			return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: e.rec.Handle + " still holds: its status is " + clipQuote(string(e.rec.Status)),
 				Try: "Supersede it, or call it deprecated or rejected, first."}
 		}
@@ -415,10 +398,7 @@ func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 		to = path.Join(path.Dir(from), archiveFolder, path.Base(from))
 		return v.move(e, to)
 	})
-	if err != nil {
-		return Record{}, err
-	}
-	return r.at(to)
+	return r.written(to, err)
 }
 
 // move returns the changes that move a record to another path, including all links.
@@ -431,14 +411,10 @@ func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	if got := parse(to, changes[0].Now); got.Status != e.rec.Status || len(got.Sections) != len(e.rec.Sections) {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing other content", Try: "Move it by hand."}
 	}
-	var others []string
-	for p := range v.pages {
-		if p != from {
-			others = append(others, p)
+	for _, p := range slices.Sorted(maps.Keys(v.pages)) {
+		if p == from {
+			continue
 		}
-	}
-	slices.Sort(others)
-	for _, p := range others {
 		d := v.pages[p].doc
 		edits := relink(d, func(target string) string {
 			if target == from {
@@ -457,12 +433,18 @@ func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	return append(changes, projectfile.Change{Path: from, Was: e.doc.src}), nil
 }
 
+// relative returns the link from a page in a folder to a path; "" if there is none.
 func relative(dir, target string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(target))
 	if err != nil {
 		return ""
 	}
 	return filepath.ToSlash(rel)
+}
+
+// escapeLink returns a path as the target of a link in Markdown.
+func escapeLink(p string) string {
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: p}).EscapedPath())
 }
 
 // relink returns edits of links. to returns the new target for the path from the root to which a link leads now, or ""
@@ -495,8 +477,7 @@ func relink(d *document, to func(target string) string) (edits []edit) {
 			if at := strings.IndexAny(target, "?#"); at >= 0 {
 				rest = at
 			}
-			now = strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: now}).EscapedPath())
-			edits = append(edits, edit{l.from + from, l.from + from + rest, now})
+			edits = append(edits, edit{l.from + from, l.from + from + rest, escapeLink(now)})
 		}
 		shown := codeSpan.ReplaceAllStringFunc(l.text, func(s string) string { return strings.Repeat(" ", len(s)) })
 		for _, m := range linkMarkup.FindAllStringSubmatchIndex(shown, -1) {

@@ -3,6 +3,7 @@ package decision
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path"
@@ -223,9 +224,9 @@ func split(src []byte) (lines []line, problems []Problem, readOnlyReason string)
 	if len(src) > maxSource {
 		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; only the first %d are read", len(src), maxSource), "Move everything else into other files.")
 	}
-	if at := bareReturn(text); at >= 0 {
+	if mended, at := replaceBareReturns(text); at >= 0 {
 		seal(1+strings.Count(text[:at], "\n"), "a carriage return without a line feed", "Save it with the line ends of Unix or Windows.")
-		text = replaceBareReturns(text)
+		text = mended
 	}
 	at := 0
 	if strings.HasPrefix(text, byteOrderMark) {
@@ -234,56 +235,40 @@ func split(src []byte) (lines []line, problems []Problem, readOnlyReason string)
 			problems = append(problems, Problem{Line: 1, Text: "a byte order mark at the start", Try: "Save it without one: many tools take it for a part of the text."})
 		}
 	}
-	for at < len(text) {
-		end := strings.IndexByte(text[at:], '\n')
-		next := at + end + 1
-		if end < 0 {
-			next = len(text)
-			end = next - at
-		}
-		l := line{text: text[at : at+end], from: at, to: at + end}
-		if strings.HasSuffix(l.text, "\r") {
-			l.text, l.to = l.text[:len(l.text)-1], l.to-1
-		}
-		lines = append(lines, l)
-		at = next
+	for l := range strings.Lines(text[at:]) {
+		bare := strings.TrimSuffix(strings.TrimSuffix(l, "\n"), "\r")
+		lines = append(lines, line{text: bare, from: at, to: at + len(bare)})
+		at += len(l)
 	}
 	return lines, problems, readOnlyReason
 }
 
-// bareReturn returns the index of the first carriage return without a line feed after it; -1 for none.
-func bareReturn(text string) int {
-	for i := 0; ; i++ {
-		next := strings.IndexByte(text[i:], '\r')
-		if next < 0 {
-			return -1
-		}
-		if i += next; i+1 == len(text) || text[i+1] != '\n' {
-			return i
-		}
+// replaceBareReturns replaces carriage returns without a line feed by line feeds, as they ended lines on old systems. first
+// is the index of the first one; -1 for none.
+func replaceBareReturns(text string) (mended string, first int) {
+	first = -1
+	if !strings.Contains(text, "\r") {
+		return text, first
 	}
-}
-
-// replaceBareReturns replaces carriage returns without a line feed by line feeds, as they ended lines on old systems.
-func replaceBareReturns(text string) string {
 	b := []byte(text)
-	for i := range b {
-		if b[i] == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
-			b[i] = '\n'
+	for i, c := range b {
+		if c == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
+			if b[i] = '\n'; first < 0 {
+				first = i
+			}
 		}
 	}
-	return string(b)
+	return string(b), first
 }
 
 func fromUTF16(src []byte) string {
+	var order binary.ByteOrder = binary.BigEndian
+	if src[0] == 0xff {
+		order = binary.LittleEndian
+	}
 	units := make([]uint16, 0, len(src)/2)
-	little := src[0] == 0xff
-	for i := 0; i+1 < len(src); i += 2 {
-		if little {
-			units = append(units, uint16(src[i])|uint16(src[i+1])<<8)
-		} else {
-			units = append(units, uint16(src[i])<<8|uint16(src[i+1]))
-		}
+	for pair := range slices.Chunk(src[:len(src)&^1], 2) {
+		units = append(units, order.Uint16(pair))
 	}
 	return string(utf16.Decode(units))
 }

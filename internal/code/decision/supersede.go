@@ -2,7 +2,6 @@ package decision
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +32,7 @@ func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Reco
 		}
 		return v.supersedeChanges(o, n)
 	})
-	if err != nil {
-		return Record{}, Record{}, err
-	}
-	return r.supersedePair(paths)
+	return r.supersedePair(paths, err)
 }
 
 // SupersedeBy creates a record that supersedes another one, like Create followed by Supersede, but writes both files or
@@ -74,15 +70,12 @@ func (r *Registry) SupersedeBy(ctx context.Context, old string, d Draft) (was, n
 		paths = [2]string{o.rec.Path, create.Path}
 		return []projectfile.Change{create, yield}, err
 	})
-	if err != nil {
-		return Record{}, Record{}, err
-	}
-	return r.supersedePair(paths)
+	return r.supersedePair(paths, err)
 }
 
-func (r *Registry) supersedePair(paths [2]string) (was, now Record, err error) {
-	if was, err = r.at(paths[0]); err == nil {
-		now, err = r.at(paths[1])
+func (r *Registry) supersedePair(paths [2]string, err error) (was, now Record, _ error) {
+	if was, err = r.written(paths[0], err); err == nil {
+		now, err = r.written(paths[1], err)
 	}
 	return was, now, err
 }
@@ -127,7 +120,7 @@ func (v *snapshot) supersedeChanges(o, n *entry) ([]projectfile.Change, error) {
 		})
 	}
 	if !names(n, n.rec.Supersedes, o) {
-		edits, err := n.doc.listEdits(meansSupersedes, "Supersedes", "Supersedes", v.pointTo(n.rec.Path, o.rec))
+		edits, err := n.doc.listEdits(meansSupersedes, "Supersedes", v.pointTo(n.rec.Path, o.rec))
 		if err != nil {
 			return nil, err
 		}
@@ -232,9 +225,8 @@ func template(text string) bool {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return true
 	}
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == '/' })
 	known := 0
-	for _, p := range parts {
+	for p := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '/' }) {
 		word, _, _ := strings.Cut(strings.TrimSpace(p), " ")
 		if statusWords[strings.ToLower(strings.Trim(word, "[]{}<>*_`"))] != Unknown {
 			known++
@@ -249,19 +241,15 @@ func digits(n int) string { return strconv.Itoa(n) }
 // unchanged.
 func (d *document) verified(now []byte, says func(Record) bool) error {
 	after := parse(d.Path, now)
-	if !says(after.Record) || after.readOnlyReason != "" || !same(d.Record, after.Record) {
+	if !says(after.Record) || after.readOnlyReason != "" || !slices.Equal(withoutStatus(d.Record), withoutStatus(after.Record)) {
 		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing other content; it was not changed",
 			Try: "Change the status by hand, in a line such as \"Status: accepted\" below the title."}
 	}
 	return nil
 }
 
-// same reports whether two records are equal apart from their status, the records that they name, and line numbers.
-func same(a, b Record) bool {
-	return reflect.DeepEqual(withoutStatus(a), withoutStatus(b))
-}
-
-// withoutStatus returns the texts that an edit of the status must not change.
+// withoutStatus returns the texts that an edit of the status must not change: all except the status, the records that
+// the record names, and line numbers.
 func withoutStatus(r Record) []string {
 	out := []string{r.ID.Text, r.Title.Text, r.DateText.Text, r.Preamble.Text, r.Context.Text, r.Decision.Text, r.Consequences.Text, r.Confirmation.Text, r.More.Text}
 	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed, r.Tags, r.Governs, r.Drivers} {

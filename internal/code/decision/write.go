@@ -2,11 +2,10 @@ package decision
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"net/url"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,10 +59,7 @@ func (r *Registry) Create(ctx context.Context, d Draft) (Record, error) {
 		at = c.Path
 		return []projectfile.Change{c}, err
 	})
-	if err != nil {
-		return Record{}, err
-	}
-	return r.at(at)
+	return r.written(at, err)
 }
 
 // Import creates a record from the JSON form. It keeps the ID if it is free, and any status.
@@ -192,7 +188,11 @@ func (v *snapshot) naming(folder string, number int) string {
 	return prefix + strings.Repeat("0", max(0, width-len(n))) + n + dash
 }
 
-func (r *Registry) at(p string) (Record, error) {
+// written returns the record at a path after a change that returned err.
+func (r *Registry) written(p string, err error) (Record, error) {
+	if err != nil {
+		return Record{}, err
+	}
 	if e := r.view.Load().byPath[p]; e != nil {
 		return e.rec, nil
 	}
@@ -221,10 +221,7 @@ func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Recor
 		c, err := e.doc.statusChange(to, nil)
 		return []projectfile.Change{c}, err
 	})
-	if err != nil {
-		return Record{}, err
-	}
-	return r.at(at)
+	return r.written(at, err)
 }
 
 // statusChange returns the change that sets the status in a file.
@@ -237,14 +234,12 @@ func (d *document) statusChange(to Status, by *pointer) (projectfile.Change, err
 	if err != nil {
 		return c, err
 	}
-	if by != nil {
-		if d.has(meansSupersededBy) {
-			more, err := d.listEdits(meansSupersededBy, "Superseded by", "Superseded by", *by)
-			if err != nil {
-				return c, err
-			}
-			edits = append(edits, more...)
+	if by != nil && d.has(meansSupersededBy) {
+		more, err := d.listEdits(meansSupersededBy, "Superseded by", *by)
+		if err != nil {
+			return c, err
 		}
+		edits = append(edits, more...)
 	}
 	c.Now = applyEdits(d.src, edits)
 	err = d.verified(c.Now, func(r Record) bool {
@@ -259,12 +254,8 @@ func (d *document) has(means string) bool {
 
 // pointTo returns the way in which the file at a path names a record.
 func (v *snapshot) pointTo(from string, to Record) pointer {
-	rel, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(to.Path))
-	if err != nil {
-		rel = to.Path
-	}
-	target := (&url.URL{Path: filepath.ToSlash(rel)}).EscapedPath()
-	p := pointer{link: "[" + to.ID.Text + "](" + strings.NewReplacer("(", "%28", ")", "%29").Replace(target) + ")"}
+	target := cmp.Or(relative(path.Dir(from), to.Path), to.Path)
+	p := pointer{link: "[" + to.ID.Text + "](" + escapeLink(target) + ")"}
 	if to.Number >= 0 && len(v.byID[foldText(to.ID.Text)]) < 2 {
 		p.id = to.ID.Text
 	}
@@ -413,7 +404,7 @@ func matchCase(word, like string) string {
 
 // listEdits returns the edits that add a record to the field with a meaning, in the field's form. If the field does not
 // exist, it is added next to the status.
-func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error) {
+func (d *document) listEdits(means, key string, p pointer) ([]edit, error) {
 	if err := d.editable(); err != nil {
 		return nil, err
 	}
@@ -425,15 +416,21 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 		l := d.lines[it.at]
 		raw := string(d.src[l.from+it.from : l.from+it.to])
 		empty := nothing.MatchString(stripMarkup(raw)) && it.until == it.at+1
+		set := func(value string) []edit {
+			if it.from > 0 && l.text[it.from-1] == ':' {
+				value = " " + value
+			}
+			return []edit{{l.from + it.from, l.from + it.to, value}}
+		}
 		switch {
 		case m == meansEither && !empty:
 			continue
 		case m == meansEither:
-			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, verb+" "+p.link)}}, nil
+			return set(key + " " + p.link), nil
 		case empty && it.form == formFront:
-			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, "["+plainyaml.Quote(p.inForm(formFront))+"]")}}, nil
+			return set("[" + plainyaml.Quote(p.inForm(formFront)) + "]"), nil
 		case empty:
-			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, p.link)}}, nil
+			return set(p.link), nil
 		case it.form == formFront:
 			return d.frontListEdits(it, raw, p)
 		}
@@ -445,14 +442,6 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 		return []edit{{end, end, ", " + p.link}}, nil
 	}
 	return d.insertField(key, p.link, strings.ToLower(key)+": ["+plainyaml.Quote(p.inForm(formFront))+"]"), nil
-}
-
-// padValue adds a space before a value that directly follows a colon.
-func padValue(line string, from int, value string) string {
-	if from > 0 && line[from-1] == ':' {
-		return " " + value
-	}
-	return value
 }
 
 // frontListEdits adds an item to a list in the front matter.

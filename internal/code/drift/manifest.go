@@ -3,6 +3,8 @@ package drift
 import (
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/components"
 )
 
 // DefaultManifest is the path of the manifest, from the project's root.
@@ -109,7 +111,7 @@ func (m *Manifest) Warnings() (out []string) {
 		}
 		return to
 	}
-	for _, group := range components(len(m.Layers), next) {
+	for _, group := range components.Of(len(m.Layers), next) {
 		if len(group) > 1 {
 			out = append(out, "the layers "+enumerate(m.names(group))+" may depend on each other: there is no order among them")
 		}

@@ -2,6 +2,7 @@ package drift
 
 import (
 	"cmp"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,9 +10,9 @@ import (
 // pattern is a parsed path of a layer.
 type pattern struct {
 	layer        int
-	parts        []string
-	partCount    int // number of parts other than **
-	literalBytes int // number of bytes other than wildcards
+	parts        []string // as path.Match reads them, or **
+	partCount    int      // number of parts other than **
+	literalBytes int      // number of bytes other than wildcards
 }
 
 // anyParts is the part that matches any number of parts.
@@ -40,6 +41,7 @@ func newPattern(text string) (p pattern, why string) {
 		default:
 			p.partCount++
 			p.literalBytes += len(part) - strings.Count(part, "*") - strings.Count(part, "?")
+			part = strings.ReplaceAll(part, "[", `\[`) // the only other character with a meaning in path.Match
 		}
 		p.parts = append(p.parts, part)
 	}
@@ -79,29 +81,7 @@ func (p *pattern) matches(file []string) bool {
 }
 
 // matchPart matches one part of a path. * matches any text and ? one character.
-func matchPart(pat, s string) bool {
-	i, k, star, resume := 0, 0, -1, 0
-	for k < len(s) {
-		_, size := utf8.DecodeRuneInString(s[k:])
-		switch {
-		case i < len(pat) && pat[i] == '*':
-			i++
-			star, resume = i, k
-			continue
-		case i < len(pat) && pat[i] == '?':
-			i++
-			k += size
-			continue
-		case i < len(pat) && pat[i] == s[k]:
-			i++
-			k++
-			continue
-		}
-		if star < 0 {
-			return false
-		}
-		resume++
-		i, k = star, resume
-	}
-	return strings.Trim(pat[i:], "*") == ""
+func matchPart(pattern, s string) bool {
+	ok, err := path.Match(pattern, s)
+	return ok && err == nil
 }

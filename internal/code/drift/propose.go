@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/components"
 )
 
 // maxShare is the largest share of a project's source files for a layer. A folder with more, such as src or internal,
@@ -56,14 +57,10 @@ func Propose(view *codegraph.View) []byte {
 			}
 		}
 	}
-	groups := components(len(m.Layers), func(i int) []int { return slices.Sorted(maps.Keys(needs[i])) })
+	groups := components.Of(len(m.Layers), func(i int) []int { return slices.Sorted(maps.Keys(needs[i])) })
 	place := make([]int, len(m.Layers)) // positions in the text
-	n := 0
-	for _, g := range groups {
-		for _, i := range g {
-			place[i] = n
-			n++
-		}
+	for n, i := range slices.Concat(groups...) {
+		place[i] = n
 	}
 	for i := range m.Layers {
 		to := slices.Collect(maps.Keys(needs[i]))
@@ -120,18 +117,11 @@ func folders(sources []codegraph.Source) (layers []Layer) {
 
 // split lists the folders below a folder that become layers, and the folder itself if files lie directly in it.
 func split(dir string, count, own map[string]int, all, depth int) (out []string) {
-	var below []string
-	for d := range count {
-		if d != "." && path.Dir(d) == dir {
-			below = append(below, d)
-		}
-	}
-	slices.Sort(below)
 	if own[dir] > 0 {
 		out = append(out, dir)
 	}
-	for _, d := range below {
-		if depth < maxSplits && float64(count[d]) > maxShare*float64(all) && parts(d, count) > 0 {
+	for _, d := range foldersIn(dir, count) {
+		if depth < maxSplits && float64(count[d]) > maxShare*float64(all) && len(foldersIn(d, count)) > 0 {
 			out = append(out, split(d, count, own, all, depth+1)...)
 		} else {
 			out = append(out, d)
@@ -140,14 +130,15 @@ func split(dir string, count, own map[string]int, all, depth int) (out []string)
 	return out
 }
 
-// parts returns the number of folders directly in a folder.
-func parts(dir string, count map[string]int) (n int) {
+// foldersIn returns the folders directly in a folder, sorted.
+func foldersIn(dir string, count map[string]int) (out []string) {
 	for d := range count {
 		if d != "." && path.Dir(d) == dir {
-			n++
+			out = append(out, d)
 		}
 	}
-	return n
+	slices.Sort(out)
+	return out
 }
 
 // rootPatterns returns patterns for files at the root, by extension.

@@ -3,6 +3,7 @@ package drift
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -19,12 +20,7 @@ func WriteText(w io.Writer, r *Report) error {
 		}
 		groups[g] = append(groups[g], v)
 	}
-	names := make([]string, 0, len(groups))
-	for g := range groups {
-		names = append(names, g)
-	}
-	slices.Sort(names)
-	for _, g := range names {
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		fmt.Fprintf(&b, "%s: %s\n", oneLine(g), count(len(groups[g]), "violation"))
 		for _, v := range groups[g] {
 			fmt.Fprintf(&b, "%s:%d: %s\n", oneLine(v.File), v.Line, oneLine(v.Message()))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -17,10 +18,7 @@ type fileLines struct {
 }
 
 func splitLines(src []byte) *fileLines {
-	s := &fileLines{eol: "\n"}
-	for l := range strings.Lines(string(src)) {
-		s.lines = append(s.lines, l)
-	}
+	s := &fileLines{lines: slices.Collect(strings.Lines(string(src))), eol: "\n"}
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		s.eol = "\r\n"
 	}
@@ -100,22 +98,17 @@ func (d *document) editable() error {
 	return &ken.Error{Code: ken.CodeRefused, Field: position(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
 }
 
-// same reports whether two objectives are equal apart from their path, hash and lines.
+// same reports whether two objectives are equal apart from their path, hash and lines. An empty list equals none.
 func same(a, b *Objective) bool {
 	x, y := *a, *b
 	for _, o := range []*Objective{&x, &y} {
 		o.Path, o.Hash = "", ""
-		o.Tasks = slices.Clone(o.Tasks)
+		for _, l := range []*[]string{&o.Tags, &o.Decisions, &o.Sessions} {
+			*l = append([]string(nil), *l...)
+		}
+		o.Tasks = append([]Task(nil), o.Tasks...)
 		for i := range o.Tasks {
 			o.Tasks[i].Line = 0
-		}
-		for _, l := range []*[]string{&o.Tags, &o.Decisions, &o.Sessions} {
-			if len(*l) == 0 {
-				*l = nil
-			}
-		}
-		if len(o.Tasks) == 0 {
-			o.Tasks = nil
 		}
 	}
 	return reflect.DeepEqual(x, y)
@@ -131,7 +124,7 @@ func keepsUnknownFields(a, b *document) bool {
 			case "tasks", "completed", "remaining":
 				for _, i := range f.Value.Items {
 					for _, own := range i.Fields {
-						if !taskKey(foldKey(own.Key)) {
+						if taskKeys[foldKey(own.Key)] == "" {
 							out = append(out, own.Key, flatText(own.Value))
 						}
 					}
@@ -141,15 +134,6 @@ func keepsUnknownFields(a, b *document) bool {
 		return out
 	}
 	return slices.Equal(rest(a), rest(b))
-}
-
-// taskKey reports whether a key of a task has a meaning here.
-func taskKey(k string) bool {
-	switch k {
-	case "text", "title", "task", "name", "description":
-		return true
-	}
-	return taskKeys[k] != ""
 }
 
 func flatText(n plainyaml.Node) string {
@@ -190,28 +174,20 @@ func (d *document) withKey(want *Objective, k string, careful bool) []byte {
 		a, b := plainyaml.ValueAt(old)
 		na, nb := plainyaml.ValueAt(strings.TrimRight(now, "\n"))
 		if v.Kind == plainyaml.List {
-			b = a + len(strings.TrimRight(cutComment(old[a:]), " \t"))
+			if end := strings.LastIndexByte(old, ']'); end >= a { // a comment may follow
+				old = old[:end+1]
+			}
+			b = max(a, len(strings.TrimRight(old, " \t")))
 		}
 		value := now[na:nb]
 		if strings.HasPrefix(value, "[") || k == "tags" {
 			value = strings.TrimRight(now[na:], "\n")
 		}
-		if a > 0 && old[a-1] == ':' {
-			value = " " + value
-		}
-		s.lines[from] = old[:a] + value + old[b:] + s.lines[from][len(old):]
+		s.splice(from, a, b, value)
 		return s.bytes()
 	}
 	s.replace(from, to, now)
 	return s.bytes()
-}
-
-// cutComment removes the comment after a list in brackets.
-func cutComment(s string) string {
-	if end := strings.LastIndexByte(s, ']'); end >= 0 {
-		return s[:end+1]
-	}
-	return s
 }
 
 // placeFor returns the line before which a new key is inserted: after the nearest key that precedes it in the usual
@@ -270,7 +246,7 @@ func (d *document) mergeTaskLists(s *fileLines) int {
 
 func position(path string, line int) string {
 	if line > 0 {
-		return path + ":" + itoa(line)
+		return path + ":" + strconv.Itoa(line)
 	}
 	return path
 }

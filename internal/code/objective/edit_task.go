@@ -2,13 +2,10 @@ package objective
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // editTasks updates the tasks by changing existing items and adding items after them. It returns false if that is not
 // possible: a task was removed, or the tasks are written in brackets or as two lists.
@@ -92,7 +89,7 @@ func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 		if checkbox.MatchString(oneLine(n.Text)) {
 			value = plainyaml.Quote(t.Text)
 		}
-		s.lines[first] = l[:a] + "text: " + value + l[b:] + s.lines[first][len(l):]
+		s.splice(first, a, b, "text: "+value)
 		s.add(to, indent, doneLines(t))
 		return true
 	case n.Kind == plainyaml.Map && !n.Flow:
@@ -112,7 +109,8 @@ func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 			if f.Line-1 == first {
 				column = at
 			}
-			s.setValue(f.Line-1, column, value)
+			from, to := plainyaml.ValueAt(s.content(f.Line - 1)[column:])
+			s.splice(f.Line-1, from+column, to+column, value)
 		}
 		s.add(to, indent, says)
 		return true
@@ -120,15 +118,14 @@ func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 	return false
 }
 
-// taskKeys maps keys of a task to the field that they set. These fields change when the task is done.
-var taskKeys = map[string]string{"done": "done", "completed": "done", "status": "done", "doneat": "done_at", "completedat": "done_at",
+// taskKeys maps keys of a task to the field that they set.
+var taskKeys = map[string]string{"text": "text", "title": "text", "task": "text", "name": "text", "description": "text",
+	"done": "done", "completed": "done", "status": "done", "doneat": "done_at", "completedat": "done_at",
 	"by": "by", "doneby": "by", "completedby": "by", "claim": "claim", "claimid": "claim"}
 
-// setValue replaces the value in a line "key: value" that begins at a column.
-func (s *fileLines) setValue(i, column int, value string) {
+// splice replaces bytes of a line by a value, with a space between the value and a colon before it.
+func (s *fileLines) splice(i, from, to int, value string) {
 	old := s.content(i)
-	from, to := plainyaml.ValueAt(old[column:])
-	from, to = from+column, to+column
 	if from > 0 && old[from-1] == ':' {
 		value = " " + value
 	}

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,10 +37,7 @@ func (s *Store) Link(ctx context.Context, id string, l Link) (Objective, error) 
 		}
 		t := &o.Tasks[i]
 		if !t.Done {
-			t.Done, t.DoneAt, t.By = true, s.now(), l.By
-			if l.Claim != "" {
-				t.Claim = l.Claim
-			}
+			t.Done, t.DoneAt, t.By, t.Claim = true, s.now(), l.By, cmp.Or(l.Claim, t.Claim)
 		}
 		return nil
 	})
@@ -50,25 +48,24 @@ func (o *Objective) find(name string) (int, error) {
 	if name == "" {
 		return 0, invalid("task", "empty", "Name the task by its text.")
 	}
-	var exact, open, part []int
+	exact := -1
+	var left, part []int
 	want := strings.ToLower(name)
 	for i, t := range o.Tasks {
-		text := strings.ToLower(t.Text)
-		switch {
-		case text == want:
-			exact = append(exact, i)
-			if !t.Done {
-				open = append(open, i)
+		if !t.Done {
+			left = append(left, i)
+		}
+		switch text := strings.ToLower(t.Text); {
+		case text != want:
+			if strings.Contains(text, want) {
+				part = append(part, i)
 			}
-		case strings.Contains(text, want):
-			part = append(part, i)
+		case exact < 0, o.Tasks[exact].Done && !t.Done: // of two tasks with the same text, the open one
+			exact = i
 		}
 	}
-	switch {
-	case len(open) > 0: // of two tasks with the same text, the open one
-		return open[0], nil
-	case len(exact) > 0:
-		return exact[0], nil
+	if exact >= 0 {
+		return exact, nil
 	}
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(o.Tasks) {
 		return n - 1, nil
@@ -78,12 +75,6 @@ func (o *Objective) find(name string) (int, error) {
 		return part[0], nil
 	case len(part) > 1:
 		return 0, invalid("task", fmt.Sprintf("%q fits %d tasks", name, len(part)), "Name one of them: "+o.quote(part)+".")
-	}
-	var left []int
-	for i, t := range o.Tasks {
-		if !t.Done {
-			left = append(left, i)
-		}
 	}
 	e := &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: fmt.Sprintf("%s has no task %q", o.ID, name), Try: "Add it first: nothing remains to be done."}
 	if len(left) > 0 {

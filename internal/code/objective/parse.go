@@ -199,18 +199,18 @@ func (d *document) task(n plainyaml.Node, done bool) (Task, bool) {
 		}
 	case plainyaml.Map:
 		for _, f := range n.Fields {
-			switch foldKey(f.Key) {
-			case "text", "title", "task", "name", "description":
+			switch taskKeys[foldKey(f.Key)] {
+			case "text":
 				if t.Text == "" {
 					t.Text = oneLine(d.text(f.Key, f.Value))
 				}
-			case "done", "completed", "status":
+			case "done":
 				t.Done = t.Done || d.isDone(f.Value)
-			case "doneat", "completedat":
+			case "done_at":
 				t.DoneAt = d.time(f.Key, f.Value)
-			case "by", "doneby", "completedby":
+			case "by":
 				t.By = oneLine(d.text(f.Key, f.Value))
-			case "claim", "claimid":
+			case "claim":
 				t.Claim = oneLine(d.text(f.Key, f.Value))
 			}
 		}
@@ -240,7 +240,7 @@ func (d *document) check() {
 	if d.Title == "" && (d.at("title") < 0 || len(d.problems) == 0) && (len(d.fields) > 0 || len(d.problems) == 0) {
 		d.problem(0, "no title", "Add a line such as \"title: Ship the new login\".")
 	}
-	if d.Status == "" && !slices.ContainsFunc(d.fields, func(f plainyaml.Field) bool { return keyMeanings[foldKey(f.Key)] == "status" }) {
+	if d.Status == "" && d.at("status") < 0 {
 		d.Status = Active
 	}
 	if len(d.Tasks) > MaxTasks {

@@ -44,13 +44,13 @@ func keyLines(o *Objective, k string) string {
 			return "links:\n" + in
 		}
 	case "tasks":
+		if len(o.Tasks) == 0 {
+			return "tasks: []\n"
+		}
 		var b strings.Builder
 		b.WriteString("tasks:\n")
 		for _, t := range o.Tasks {
 			b.WriteString(item(t, "  "))
-		}
-		if len(o.Tasks) == 0 {
-			return "tasks: []\n"
 		}
 		return b.String()
 	case "description":
@@ -86,12 +86,8 @@ func formatTime(t time.Time) string {
 
 // item returns the lines of one task.
 func item(t Task, indent string) string {
-	var b strings.Builder
-	b.WriteString(indent + "- text: " + plainyaml.Quote(t.Text) + "\n")
-	for _, l := range doneLines(t) {
-		b.WriteString(indent + "  " + l + "\n")
-	}
-	return b.String()
+	lines := append([]string{"- text: " + plainyaml.Quote(t.Text)}, doneLines(t)...)
+	return indent + strings.Join(lines, "\n"+indent+"  ") + "\n"
 }
 
 // doneLines returns the lines of a task after its text.

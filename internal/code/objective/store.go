@@ -164,11 +164,7 @@ func (d *document) copy() Objective {
 }
 
 func yamlFile(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".yaml", ".yml":
-		return !strings.HasPrefix(name, ".")
-	}
-	return false
+	return slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(name))) && !strings.HasPrefix(name, ".")
 }
 
 // Read returns the objective with an id ("OBJ-0001", "obj 1", "1") and its problems. Errors: ErrNotFound, with the

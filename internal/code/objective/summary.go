@@ -22,12 +22,7 @@ const (
 // a truncated conversation. Objectives keep the given order; those that do not fit are counted. The text is empty if
 // there is no active objective, or if even the first title does not fit. It depends only on the objectives.
 func Summary(objectives []Objective, maxChars int) string {
-	var active []Objective
-	for _, o := range objectives {
-		if o.Status == Active {
-			active = append(active, o)
-		}
-	}
+	active := slices.DeleteFunc(slices.Clone(objectives), func(o Objective) bool { return o.Status != Active })
 	if len(active) == 0 {
 		return ""
 	}
@@ -42,13 +37,13 @@ func Summary(objectives []Objective, maxChars int) string {
 		if i+1 < len(active) {
 			rest = utf8.RuneCountInString(moreLine(len(active) - i - 1))
 		}
-		if n := utf8.RuneCountInString(title); used+n+rest <= maxChars {
-			parts[i][0] = title
-			used += n
-			titles++
-			continue
+		n := utf8.RuneCountInString(title)
+		if used+n+rest > maxChars {
+			break
 		}
-		break
+		parts[i][0] = title
+		used += n
+		titles++
 	}
 	if titles == 0 {
 		return ""
@@ -90,31 +85,19 @@ func titleLine(o *Objective) string {
 
 // remaining returns the next tasks, and the number of further ones.
 func remaining(o *Objective) (out []string) {
-	rest := 0
-	for _, t := range o.Tasks {
-		if t.Done {
-			continue
-		}
-		if len(out) == shownNext {
-			rest++
-			continue
-		}
+	open := slices.DeleteFunc(slices.Clone(o.Tasks), func(t Task) bool { return t.Done })
+	for _, t := range open[:min(len(open), shownNext)] {
 		out = append(out, promptLine(t.Text, summaryTask))
 	}
-	if rest > 0 {
-		out = append(out, fmt.Sprintf("%d more", rest))
+	if more := len(open) - shownNext; more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
 	}
 	return out
 }
 
 // recentlyDone returns the tasks that were done last, the latest first.
 func recentlyDone(o *Objective) (out []string) {
-	var done []Task
-	for _, t := range o.Tasks {
-		if t.Done {
-			done = append(done, t)
-		}
-	}
+	done := slices.DeleteFunc(slices.Clone(o.Tasks), func(t Task) bool { return !t.Done })
 	slices.Reverse(done)
 	slices.SortStableFunc(done, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
 	for _, t := range done[:min(len(done), shownDone)] {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/components"
 )
 
 // Agent is one participant in a plan.
@@ -48,7 +49,6 @@ type Plan struct {
 // a nil exists means that none exist. If no agent produces or requires anything, New returns nil and no error.
 // Otherwise the error joins all faults in the order of the agents. Each is a ken.Error that is ken.ErrInvalid with a
 // Field such as agents[2].requires[0].
-// agents[2].requires[0].
 func New(agents []Agent, exists func(Token) bool) (*Plan, error) {
 	if !slices.ContainsFunc(agents, func(a Agent) bool { return len(a.Produces)+len(a.Requires) > 0 }) {
 		return nil, nil
@@ -82,19 +82,15 @@ func (p *Plan) Steps() []Step {
 
 // Stages returns the steps of each stage. Steps of one stage do not depend on each other. The caller must not change
 // them.
-func (p *Plan) Stages() [][]Step {
-	return slices.Collect(func(yield func([]Step) bool) {
-		for rest := p.Steps(); len(rest) > 0; {
-			n := slices.IndexFunc(rest, func(s Step) bool { return s.Stage != rest[0].Stage })
-			if n < 0 {
-				n = len(rest)
-			}
-			if !yield(rest[:n:n]) {
-				return
-			}
-			rest = rest[n:]
+func (p *Plan) Stages() (all [][]Step) {
+	for rest := p.Steps(); len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(s Step) bool { return s.Stage != rest[0].Stage })
+		if n < 0 {
+			n = len(rest)
 		}
-	})
+		all, rest = append(all, rest[:n:n]), rest[n:]
+	}
+	return all
 }
 
 // With returns the names of the given agents and of all agents whose work they need, in the order of Steps. Without
@@ -103,8 +99,8 @@ func (p *Plan) With(names ...string) ([]string, error) {
 	steps := p.Steps()
 	in := make([]bool, len(steps))
 	for _, name := range names {
-		i, ok := p.find(name)
-		if !ok {
+		i := slices.IndexFunc(steps, func(s Step) bool { return s.Agent.Name == name })
+		if i < 0 {
 			return nil, p.unknown(name)
 		}
 		in[i] = true
@@ -129,14 +125,6 @@ func (p *Plan) With(names ...string) ([]string, error) {
 	return out, nil
 }
 
-func (p *Plan) find(name string) (int, bool) {
-	if p == nil {
-		return 0, false
-	}
-	i, ok := p.at[name]
-	return i, ok
-}
-
 func (p *Plan) unknown(name string) error {
 	e := &ken.Error{Code: ken.CodeNotFound, Msg: "there is no agent " + strconv.Quote(name) + " in the plan", Try: "See ken plan for their names."}
 	var names []string
@@ -152,10 +140,7 @@ func (p *Plan) unknown(name string) error {
 // findCycles reports one cycle for each group of agents that wait for each other: the shortest one through the group's
 // first agent. Agents that wait for themselves are reported elsewhere.
 func (d *draft) findCycles() {
-	if _, cyclic := d.layers(); !cyclic {
-		return
-	}
-	for _, group := range d.components() {
+	for _, group := range d.groups() {
 		d.reportCycle(d.shortestCycle(group))
 	}
 }
@@ -208,57 +193,22 @@ type searchStep struct {
 	by   edge
 }
 
-// components returns the groups of two or more agents in which each waits for all others (strongly connected
-// components, by Tarjan's algorithm). Groups are ordered by their first agent, and agents by index.
-func (d *draft) components() (all [][]int) {
-	n := len(d.agents)
-	number, low := make([]int, n), make([]int, n) // from 1
-	open := make([]bool, n)
-	var stack []int
-	count := 0
-	var visit func(int)
-	visit = func(i int) {
-		count++
-		number[i], low[i] = count, count
-		stack = append(stack, i)
-		open[i] = true
+// groups returns the groups of two or more agents in which each waits for all others, ordered by their first agent.
+func (d *draft) groups() [][]int {
+	all := components.Of(len(d.agents), func(i int) (to []int) {
 		for _, e := range d.consumers[i] {
-			if number[e.to] == 0 {
-				visit(e.to)
-				low[i] = min(low[i], low[e.to])
-			} else if open[e.to] {
-				low[i] = min(low[i], number[e.to])
-			}
+			to = append(to, e.to)
 		}
-		if low[i] != number[i] {
-			return
-		}
-		from := len(stack) - 1
-		for stack[from] != i {
-			from--
-		}
-		knot := slices.Clone(stack[from:])
-		stack = stack[:from]
-		for _, k := range knot {
-			open[k] = false
-		}
-		if len(knot) > 1 {
-			slices.Sort(knot)
-			all = append(all, knot)
-		}
-	}
-	for i := range n {
-		if number[i] == 0 {
-			visit(i)
-		}
-	}
+		return to
+	})
+	all = slices.DeleteFunc(all, func(group []int) bool { return len(group) < 2 })
 	slices.SortFunc(all, func(a, b []int) int { return a[0] - b[0] })
 	return all
 }
 
 // plan assigns agents without faults to stages: each to the first stage after everything that it needs is made.
 func (d *draft) plan() *Plan {
-	stage, _ := d.layers()
+	stage := d.layers()
 	p := &Plan{at: make(map[string]int, len(d.agents))}
 	for i, a := range d.agents {
 		s := Step{Agent: a, Index: i, Stage: stage[i]}
@@ -278,10 +228,9 @@ func (d *draft) plan() *Plan {
 	return p
 }
 
-// layers returns the stage of each agent and whether there is a cycle. The stage is 0 for agents in a cycle or after
-// one.
-func (d *draft) layers() (stage []int, cyclic bool) {
-	stage = make([]int, len(d.agents))
+// layers returns the stage of each agent. There must be no cycle.
+func (d *draft) layers() []int {
+	stage := make([]int, len(d.agents))
 	waits := make([]int, len(d.agents))
 	for _, next := range d.consumers {
 		for _, e := range next {
@@ -294,12 +243,10 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 			now = append(now, i)
 		}
 	}
-	placed := 0
 	for at := 1; len(now) > 0; at++ {
 		after = after[:0]
 		for _, i := range now {
 			stage[i] = at
-			placed++
 			for _, e := range d.consumers[i] {
 				if waits[e.to]--; waits[e.to] == 0 {
 					after = append(after, e.to)
@@ -308,7 +255,7 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 		}
 		now, after = after, now
 	}
-	return stage, placed < len(d.agents)
+	return stage
 }
 
 // Kind is the kind of a token.

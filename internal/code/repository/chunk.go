@@ -146,23 +146,22 @@ func cutBlocks(lines []line, prose bool, lim limits) ([]line, []piece) {
 	if prose {
 		lines = wrapLines(lines, lim.line())
 	}
-	for _, run := range runs(lines, prose, lim.line()) {
+	for _, run := range runs(lines, span{0, len(lines)}, prose, lim.line()) {
 		out = append(out, blocksOf(lines, run, prose, lim)...)
 	}
 	return lines, merge(lines, out, lim)
 }
 
-// runs returns the spans between lines that are too long.
-func runs(lines []line, prose bool, limit int) []span {
+// runs returns the spans of s between lines that are too long.
+func runs(lines []line, s span, prose bool, limit int) []span {
 	var out []span
-	from := 0
-	for i, l := range lines {
-		if !prose && l.chars > limit {
-			out = append(out, span{from, i})
-			from = i + 1
+	for i := s.from; i < s.to; i++ {
+		if !prose && lines[i].chars > limit {
+			out = append(out, span{s.from, i})
+			s.from = i + 1
 		}
 	}
-	return append(out, span{from, len(lines)})
+	return append(out, s)
 }
 
 func blocksOf(lines []line, run span, prose bool, lim limits) []piece {
@@ -294,11 +293,7 @@ func blockTitle(lines []line, s span, prose bool) []string {
 }
 
 func markdownFile(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".markdown", ".mdx":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".md", ".markdown", ".mdx"}, strings.ToLower(path.Ext(name)))
 }
 
 // proseFile reports whether a file contains sentences rather than code or settings.
@@ -435,21 +430,12 @@ func (p piece) text(lines []line) string {
 	return text
 }
 
-// parts makes a piece of each span, with the same path.
-func parts(spans []span, path []string) []piece {
-	out := make([]piece, len(spans))
-	for i, s := range spans {
-		out[i] = piece{span: s, path: path}
-	}
-	return out
-}
-
 // merge joins a piece below the minimum size with the next piece, or else with the previous one. Both must have the
 // same parent, or one must be the parent of the other, and together they must fit into one chunk.
 func merge(lines []line, pieces []piece, lim limits) []piece {
 	out := make([]piece, 0, len(pieces))
 	for i, p := range pieces {
-		if short(lines, p, lim) {
+		if p.lead == "" && p.tail == "" && utf8.RuneCountInString(render(lines[p.from:p.to])) < lim.min {
 			if i+1 < len(pieces) {
 				if joined, ok := join(lines, p, pieces[i+1], lim); ok {
 					pieces[i+1] = joined
@@ -466,10 +452,6 @@ func merge(lines []line, pieces []piece, lim limits) []piece {
 		out = append(out, p)
 	}
 	return out
-}
-
-func short(lines []line, p piece, lim limits) bool {
-	return p.lead == "" && p.tail == "" && utf8.RuneCountInString(render(lines[p.from:p.to])) < lim.min
 }
 
 func join(lines []line, a, b piece, lim limits) (piece, bool) {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha1" //nolint:gosec // git names contents by it
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os/exec"
 	"strconv"
@@ -54,26 +55,21 @@ func (d *fileDates) of(path string, content []byte, modTime time.Time) time.Time
 		return modTime
 	}
 	newest := d.newest()
-	if at, ok := newest[path]; ok {
-		return at
-	}
-	if at, ok := newest[""]; ok {
-		return at
+	for _, p := range []string{path, ""} {
+		if at, ok := newest[p]; ok {
+			return at
+		}
 	}
 	return modTime
 }
 
 // blobName returns git's hash of a content, with the given number of hexadecimal digits.
 func blobName(content []byte, digits int) string {
-	head := []byte("blob " + strconv.Itoa(len(content)) + "\x00")
-	if digits == 2*sha256.Size {
-		h := sha256.New()
-		h.Write(head)
-		h.Write(content)
-		return hex.EncodeToString(h.Sum(nil))
-	}
 	h := sha1.New() //nolint:gosec // git names contents by it
-	h.Write(head)
+	if digits == 2*sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
 	h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))
 }

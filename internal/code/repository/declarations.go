@@ -47,7 +47,11 @@ func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 			continue // part of another declaration, or a small declaration between functions
 		}
 		inner := within(decls[i+1:], decl)
-		opened := width(d.lines[own.from:own.to]) > d.splitWidth(decl) && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
+		limit := d.lim.max
+		if decl.Body {
+			limit = d.lim.maxDeclaration
+		}
+		opened := width(d.lines[own.from:own.to]) > limit && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
 		if !decl.Body && !opened && width(d.lines[own.from:own.to]) <= d.lim.min {
 			continue
 		}
@@ -61,14 +65,6 @@ func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 		at = own.to
 	}
 	d.between(span{at, s.to}, decls, outer)
-}
-
-// splitWidth returns the width in characters from which a declaration is cut at the declarations within it.
-func (d *declaredFile) splitWidth(decl Declaration) int {
-	if decl.Body {
-		return d.lim.maxDeclaration
-	}
-	return d.lim.max
 }
 
 // within returns the declarations of decls that lie within outer.
@@ -141,8 +137,8 @@ func (d *declaredFile) between(s span, decls []Declaration, outer *Declaration) 
 		}
 		return
 	}
-	for _, run := range runs(d.lines[s.from:s.to], false, d.lim.line()) {
-		for _, p := range blocksOf(d.lines, span{run.from + s.from, run.to + s.from}, false, d.lim) {
+	for _, run := range runs(d.lines, s, false, d.lim.line()) {
+		for _, p := range blocksOf(d.lines, run, false, d.lim) {
 			first, last := d.lines[p.from].no, d.lines[p.to-1].no
 			for _, decl := range decls {
 				if decl.Line >= first && decl.End <= last {
@@ -160,8 +156,7 @@ func (d *declaredFile) between(s span, decls []Declaration, outer *Declaration) 
 func declarationParts(lines []line, s span, lead string, path, names []string, lim limits) []piece {
 	var out []piece
 	rest := lim.maxDeclaration - lim.lead() - 2
-	for _, run := range runs(lines[s.from:s.to], false, lim.line()) {
-		run = span{run.from + s.from, run.to + s.from}
+	for _, run := range runs(lines, s, false, lim.line()) {
 		first := lim.maxDeclaration
 		if run.from > s.from {
 			first = rest

@@ -109,8 +109,10 @@ type Content struct {
 // Read reads a file of the tree and keeps its first limit bytes. ModTime is taken before reading, so a write during the
 // read changes the time seen later. Errors are those of the file system, and fs.ErrInvalid if it is not a regular file.
 // It is safe for concurrent use.
-func (t *Tree) Read(path string, limit int64) (c Content, err error) {
-	f, err := t.root.Open(filepath.FromSlash(path))
+func (t *Tree) Read(path string, limit int64) (Content, error) { return readFile(t.root, path, limit) }
+
+func readFile(root *os.Root, path string, limit int64) (c Content, err error) {
+	f, err := root.Open(filepath.FromSlash(path))
 	if err != nil {
 		return c, err
 	}
@@ -149,12 +151,7 @@ type selection struct {
 func newSelection(paths []string) *selection {
 	s := &selection{paths: map[string]bool{}, parents: map[string]bool{}}
 	for _, p := range paths {
-		p = strings.TrimSuffix(p, "/")
-		if p == "." {
-			s.paths[p] = true
-			continue
-		}
-		if !fs.ValidPath(p) {
+		if p = strings.TrimSuffix(p, "/"); !fs.ValidPath(p) {
 			continue
 		}
 		s.paths[p] = true
@@ -286,7 +283,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 			continue
 		}
 		if data, err := readFile(w.root, path.Join(rel, name), maxIgnoreFile); err == nil {
-			p.list = append(p.list, parsePatterns(string(data.content), name == kenIgnore)...)
+			p.list = append(p.list, parsePatterns(string(data.Bytes), name == kenIgnore)...)
 		}
 	}
 	if p.list == nil {
@@ -367,8 +364,12 @@ var projectFiles = []string{"package.json", "Cargo.toml", "pyproject.toml", "set
 
 // IsProject reports whether root, as returned by FindRoot, contains a mark of a project.
 func IsProject(root string) bool {
-	return slices.ContainsFunc(slices.Concat(rootMarks, projectFiles), func(mark string) bool {
-		_, err := os.Lstat(filepath.Join(root, mark))
+	return hasAny(root, rootMarks) || hasAny(root, projectFiles)
+}
+
+func hasAny(dir string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})
 }
@@ -381,10 +382,8 @@ func FindRoot(dir string) (string, error) {
 		return "", fmt.Errorf("find root: %w", err)
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		for _, mark := range rootMarks {
-			if _, err := os.Lstat(filepath.Join(at, mark)); err == nil {
-				return at, nil
-			}
+		if hasAny(at, rootMarks) {
+			return at, nil
 		}
 		if at == filepath.Dir(at) {
 			return dir, nil
@@ -407,15 +406,11 @@ var sampleSuffixes = []string{".example", ".sample", ".template", ".dist", ".tmp
 // secretFile reports whether a file holds secrets according to its name.
 func secretFile(rel string) bool {
 	base := strings.ToLower(path.Base(rel))
-	for _, s := range sampleSuffixes {
-		if strings.HasSuffix(base, s) {
-			return false
-		}
+	if slices.ContainsFunc(sampleSuffixes, func(s string) bool { return strings.HasSuffix(base, s) }) {
+		return false
 	}
-	for _, g := range secretGlobs {
-		if globMatch(g, base) {
-			return true
-		}
+	if slices.ContainsFunc(secretGlobs, func(g string) bool { return globMatch(g, base) }) {
+		return true
 	}
 	switch dir := path.Base(path.Dir(rel)); dir {
 	case ".ssh", ".aws", ".gnupg", ".docker", ".kube":
@@ -429,11 +424,7 @@ var npmToken = lazyregexp.New(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
 
 // withholdFile reports whether the whole file must be withheld because of its content.
 func withholdFile(rel, text string) bool {
-	switch path.Base(rel) {
-	case ".npmrc", ".yarnrc", ".yarnrc.yml":
-		return npmToken.MatchString(text)
-	}
-	return false
+	return slices.Contains([]string{".npmrc", ".yarnrc", ".yarnrc.yml"}, path.Base(rel)) && npmToken.MatchString(text)
 }
 
 // withhold drops chunks that contain any part of a secret in their text or heading. It returns the remaining claims and

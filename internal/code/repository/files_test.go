@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/projectfile"
 )
 
 func paths(t *Tree) (out []string) {
@@ -85,7 +86,7 @@ func TestReadKeepsTheHeadAndHashesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(head.Bytes) != 10 || head.Size != 300 || len(whole.Bytes) != 300 || head.Hash != whole.Hash || whole.Hash != contentHash(whole.Bytes) {
+	if len(head.Bytes) != 10 || head.Size != 300 || len(whole.Bytes) != 300 || head.Hash != whole.Hash || whole.Hash != projectfile.Hash(whole.Bytes) {
 		t.Errorf("head %d of %d bytes, whole %d; %s, %s", len(head.Bytes), head.Size, len(whole.Bytes), head.Hash, whole.Hash)
 	}
 	for _, p := range []string{"../x", "b", "none.go"} {

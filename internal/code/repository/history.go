@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // commitPrefix is the prefix of the path of a document that is a commit.
@@ -140,18 +141,8 @@ func (x *indexer) commits(ctx context.Context, fresh []string, total int) error 
 	return x.flush(ctx)
 }
 
-// git prepares a command in the root that asks for no input, changes nothing, and runs no program configured in the
-// repository.
 func (x *indexer) git(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"}, args...)...)
-	cmd.Dir = x.dir
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
-	return cmd
+	return trust.Git(ctx, x.dir, args...)
 }
 
 // gitFailure returns the first line of git's error output, or the error itself.
@@ -284,17 +275,17 @@ func (x *indexer) commitDocument(c commit) Document {
 	}
 	path := commitPrefix + c.sha
 	doc := Document{Path: path, Known: Known{
-		Hash: contentHash([]byte(text)), Size: int64(len(text)), ModTime: c.at, ReadAt: x.o.Now().UTC(), Cut: x.cut,
+		Hash: projectfile.Hash([]byte(text)), Size: int64(len(text)), ModTime: c.at, ReadAt: x.o.Now().UTC(), Cut: x.cut,
 	}}
 	heading := "commit: " + clip(c.subject, maxTitle)
 	lines := wrapLines(splitLines(text), x.lim.line())
-	pieces := parts(cut(lines, span{0, len(lines)}, x.lim.max, x.lim.rest()), nil)
-	for i := 1; i < len(pieces); i++ {
-		pieces[i].lead = clip(heading, x.lim.lead())
-	}
 	ids := newNamer(path)
 	var chunks []chunk
-	for _, p := range pieces {
+	for i, s := range cut(lines, span{0, len(lines)}, x.lim.max, x.lim.rest()) {
+		p := piece{span: s}
+		if i > 0 {
+			p.lead = clip(heading, x.lim.lead())
+		}
 		cl := claim(ids, heading, p.text(lines), c.at)
 		cl.Source, cl.SourceType = "commit "+c.sha[:min(12, len(c.sha))], "git"
 		e := ken.FromGitHistory("", c.sha, clip(c.subject, maxTitle))
@@ -409,11 +400,10 @@ func (w workTree) ignoreStack() []patterns {
 
 // readPatterns reads an ignore file. It returns nil if the file can't be read.
 func readPatterns(name string, own bool) []pattern {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnoreFile {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := projectfile.ReadFile(name, maxIgnoreFile)
 	if err != nil {
 		return nil
 	}

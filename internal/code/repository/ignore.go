@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -323,5 +324,5 @@ func wrapPoint(s string, limit int) int {
 		}
 		before = r
 	}
-	return orDefault(sentence, orDefault(space, between))
+	return cmp.Or(sentence, space, between)
 }

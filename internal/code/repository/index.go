@@ -297,11 +297,11 @@ func (o Options) withDefaults() (Options, error) {
 			return o, &ken.Error{Code: ken.CodeInvalid, Field: f.name, Msg: "negative", Try: "Leave it out for the default."}
 		}
 	}
-	o.MaxFileBytes = orDefault(o.MaxFileBytes, defaultMaxFileBytes)
-	o.MaxChunk = orDefault(o.MaxChunk, defaultMaxChunk)
-	o.MinChunk = min(orDefault(o.MinChunk, defaultMinChunk), o.MaxChunk)
-	o.MaxCommits = orDefault(o.MaxCommits, defaultMaxCommits)
-	o.Workers = orDefault(o.Workers, min(runtime.GOMAXPROCS(0), 8))
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, defaultMaxFileBytes)
+	o.MaxChunk = cmp.Or(o.MaxChunk, defaultMaxChunk)
+	o.MinChunk = min(cmp.Or(o.MinChunk, defaultMinChunk), o.MaxChunk)
+	o.MaxCommits = cmp.Or(o.MaxCommits, defaultMaxCommits)
+	o.Workers = cmp.Or(o.Workers, min(runtime.GOMAXPROCS(0), 8))
 	if o.MaxChunk < smallestMaxChunk {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "max_chunk", Msg: fmt.Sprintf("%d is too small", o.MaxChunk),
 			Try: fmt.Sprintf("Give at least %d characters.", smallestMaxChunk)}
@@ -313,14 +313,6 @@ func (o Options) withDefaults() (Options, error) {
 		o.Progress = func(Progress) {}
 	}
 	return o, nil
-}
-
-func orDefault[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 // Reason is the reason why a file, or a folder with everything in it, is not indexed.

@@ -19,7 +19,8 @@ func cutMarkdown(lines []line, lim limits) (_ []line, _ []piece, status string) 
 	front, body := frontMatter(lines)
 	atoms := scanMarkdown(lines, body)
 	root := []string(nil)
-	if t := front["title"]; t != "" && !startsWithTitle(atoms) {
+	titled := len(atoms) > 0 && atoms[0].kind == atomHeading && atoms[0].level == 1
+	if t := front["title"]; t != "" && !titled {
 		root = []string{clip(t, maxTitle)}
 	}
 	section := []atom{{span: span{0, body}, kind: atomText}}
@@ -100,10 +101,6 @@ func titleMark(l line) string {
 	return t[:1]
 }
 
-func startsWithTitle(atoms []atom) bool {
-	return len(atoms) > 0 && atoms[0].kind == atomHeading && atoms[0].level == 1
-}
-
 // pack fills chunks with the atoms of one section.
 func pack(lines []line, section []atom, path []string, lim limits) []piece {
 	var out []piece
@@ -142,21 +139,16 @@ func pack(lines []line, section []atom, path []string, lim limits) []piece {
 // split cuts an atom that does not fit into a chunk. before, which is short, is put in front of the first part.
 func (a atom) split(lines []line, before span, path []string, lim limits) []piece {
 	lead, tail := a.frame(lines, lim)
-	inner, first := a.span, lim.max-len(tail)-1
+	first := lim.max - len(tail) - 1
 	if !before.empty() {
 		first -= width(lines[before.from:a.from])
 	}
 	rest := min(lim.rest(), lim.max-width([]line{newLine(0, lead)})-len(tail)-2)
-	spans := cut(lines, inner, first, rest)
-	out := parts(spans, path)
-	for i := range out {
-		if i > 0 {
-			out[i].lead = lead
-		}
-		if i < len(out)-1 {
-			out[i].tail = tail
-		}
+	var out []piece
+	for _, s := range cut(lines, a.span, first, rest) {
+		out = append(out, piece{span: s, path: path, lead: lead, tail: tail})
 	}
+	out[0].lead, out[len(out)-1].tail = "", ""
 	if !before.empty() {
 		out[0].from = before.from
 	}

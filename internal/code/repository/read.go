@@ -3,16 +3,10 @@ package repository
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -71,42 +65,35 @@ func (x *indexer) read(f file) reading {
 	if err != nil {
 		return reading{failed: ReasonUnreadable}
 	}
-	if got.tooLarge {
+	if got.Size > x.o.MaxFileBytes {
 		return reading{failed: ReasonTooLarge}
 	}
-	doc := Document{Path: f.path, Known: Known{
-		Hash: contentHash(got.content), Size: int64(len(got.content)), ModTime: got.modTime, ReadAt: at, Cut: x.cut,
-	}}
+	doc := Document{Path: f.path, Known: Known{Hash: got.Hash, Size: got.Size, ModTime: got.ModTime, ReadAt: at, Cut: x.cut}}
 	if k, ok := x.known[f.path]; ok && k.Hash == doc.Hash && k.Cut == x.cut {
 		doc.Skip, doc.Withheld = k.Skip, k.Withheld
 		return reading{doc: doc, unchanged: true}
 	}
-	if why := contentReason(f.path, got.content, x.lim); why != "" {
+	if why := contentReason(f.path, got.Bytes, x.lim); why != "" {
 		doc.Skip = string(why)
 		if why == ReasonSecret {
 			doc.Withheld = []Withheld{{What: "token"}}
 		}
 		return reading{doc: doc}
 	}
-	text := sourcemap.Trim(string(got.content))
-	s := source{path: f.path, text: text, hash: doc.Hash, lastChanged: x.dates.of(f.path, got.content, got.modTime)}
+	text := sourcemap.Trim(string(got.Bytes))
+	s := source{path: f.path, text: text, hash: doc.Hash, lastChanged: x.dates.of(f.path, got.Bytes, got.ModTime)}
 	if x.o.Declarations != nil {
-		s.declared = x.o.Declarations(f.path, got.content)
+		s.declared = x.o.Declarations(f.path, got.Bytes)
 	}
 	doc.Chunks, doc.Withheld = withhold(text, s.chunks(x.lim))
 	if x.o.Standing != nil {
-		if status := x.o.Standing(f.path, got.content); status != "" {
+		if status := x.o.Standing(f.path, got.Bytes); status != "" {
 			for i := range doc.Chunks {
 				doc.Chunks[i].Status = status
 			}
 		}
 	}
 	return reading{doc: doc}
-}
-
-func contentHash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // contentReason returns the reason to skip a file because of its content; "" for none.
@@ -140,35 +127,6 @@ func mostlyLongLines(text string, limit int) bool {
 		}
 	}
 	return 2*long > len(text)
-}
-
-type readResult struct {
-	content  []byte
-	modTime  time.Time
-	tooLarge bool
-}
-
-// readFile reads a regular file of at most limit bytes. The time is taken before reading, so a write during the read
-// changes the time seen later.
-func readFile(root *os.Root, name string, limit int64) (r readResult, err error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return r, err
-	}
-	defer f.Close() // nothing was written
-	info, err := f.Stat()
-	if err != nil {
-		return r, err
-	}
-	if !info.Mode().IsRegular() {
-		return r, fmt.Errorf("read %s: %w", name, fs.ErrInvalid)
-	}
-	r.modTime = info.ModTime().UTC()
-	var b bytes.Buffer
-	b.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
-	n, err := b.ReadFrom(io.LimitReader(f, limit+1))
-	r.content, r.tooLarge = b.Bytes(), n > limit
-	return r, err
 }
 
 // line is one line of a source, without its end. A wrapped line becomes several with the same number.
@@ -489,10 +447,8 @@ func fileConvention(name string, size int64) Reason {
 		return ReasonData
 	}
 	lower := strings.ToLower(name)
-	for _, g := range generatedGlobs {
-		if globMatch(g, lower) {
-			return ReasonGenerated
-		}
+	if slices.ContainsFunc(generatedGlobs, func(g string) bool { return globMatch(g, lower) }) {
+		return ReasonGenerated
 	}
 	return ""
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/embed/safetensors"
 )
 
 // ErrUnsupported is wrapped by the error for a valid model of a kind that is not supported.
@@ -215,25 +215,8 @@ func readJSON(folder, file string, v any) error {
 	return nil
 }
 
-// readFile reads at most limit bytes and returns an error for a longer file.
 func readFile(folder, file string, limit int64) ([]byte, error) {
-	f, err := os.Open(filepath.Join(folder, file))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s: not a file of at most %d MiB", file, limit>>20)
-	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return data, nil
+	return safetensors.ReadFile(filepath.Join(folder, file), limit)
 }
 
 // Describes reports whether a folder's config.json is that of a transformer, of this family or

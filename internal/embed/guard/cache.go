@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -35,10 +36,7 @@ type cacheEntry struct {
 
 // NewCache returns a cache of at most size vectors; <= 0 means 4,096.
 func NewCache(size int) *Cache {
-	if size <= 0 {
-		size = defaultCacheSize
-	}
-	return &Cache{size: size, byKey: map[cacheKey]*list.Element{}, recent: list.New()}
+	return &Cache{size: cmp.Or(max(size, 0), defaultCacheSize), byKey: map[cacheKey]*list.Element{}, recent: list.New()}
 }
 
 // Get returns one vector per hash, in order; nil for a missing one.
@@ -77,18 +75,22 @@ func (m *Cache) Put(model string, hashes [][16]byte, vectors [][]float32) {
 // Cached returns an embedder that embeds only texts missing in c, without duplicates,
 // with e, and stores the results in c. Cached vectors whose dimension differs from e's
 // are embedded again.
-func Cached(e embed.Embedder, c *Cache) embed.Embedder { return &cached{e, c} }
+func Cached(e embed.Embedder, c *Cache) embed.Embedder { return &cached{wrapped{e}, c} }
 
-type cached struct {
-	embed.Embedder
-	cache *Cache
-}
+// wrapped has the properties of the embedder that it wraps.
+type wrapped struct{ embed.Embedder }
 
 // Local reports whether the wrapped embedder is local.
-func (c *cached) Local() bool { return embed.IsLocal(c.Embedder) }
+func (w wrapped) Local() bool { return embed.IsLocal(w.Embedder) }
 
-// Background reports whether the wrapped embedder is too slow to wait for.
-func (c *cached) Background() bool { return !embed.IsInline(c.Embedder) }
+// Background reports whether the wrapped embedder is too slow to wait for: see
+// [embed.IsInline].
+func (w wrapped) Background() bool { return !embed.IsInline(w.Embedder) }
+
+type cached struct {
+	wrapped
+	cache *Cache
+}
 
 // Embed implements Embedder.
 func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {

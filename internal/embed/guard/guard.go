@@ -1,9 +1,11 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,11 +45,11 @@ type Options struct {
 //
 // A Guard is an Embedder. Close it when done.
 type Guard struct {
-	embedder embed.Embedder // as given
-	checked  embed.Embedder // checks results, and caches them when there is a cache
-	opts     Options
-	circuit  *breaker.Breaker
-	slots    chan struct{}
+	wrapped
+	checked embed.Embedder // checks results, and caches them when there is a cache
+	opts    Options
+	circuit *breaker.Breaker
+	slots   chan struct{}
 
 	life context.Context // ended by Close; independent of requests
 	end  context.CancelFunc
@@ -59,10 +61,10 @@ type Guard struct {
 
 // New wraps e. Nothing is called until the first Embed or Probe.
 func New(e embed.Embedder, o Options) *Guard {
-	o.Timeout = orDefault(o.Timeout, 2*time.Second)
-	o.InFlight = orDefault(o.InFlight, 4)
-	o.ProbeEvery = orDefault(o.ProbeEvery, breaker.DefaultOpenFor)
-	g := &Guard{embedder: e, checked: checked{e}, opts: o, slots: make(chan struct{}, o.InFlight)}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Second)
+	o.InFlight = cmp.Or(max(o.InFlight, 0), 4)
+	o.ProbeEvery = cmp.Or(max(o.ProbeEvery, 0), breaker.DefaultOpenFor)
+	g := &Guard{wrapped: wrapped{e}, checked: checked{wrapped{e}}, opts: o, slots: make(chan struct{}, o.InFlight)}
 	if o.Cache != nil {
 		g.checked = Cached(g.checked, o.Cache)
 	}
@@ -76,19 +78,6 @@ func New(e embed.Embedder, o Options) *Guard {
 	})
 	return g
 }
-
-// Model implements Embedder.
-func (g *Guard) Model() string { return g.embedder.Model() }
-
-// Dim implements Embedder.
-func (g *Guard) Dim() int { return g.embedder.Dim() }
-
-// Local reports whether the wrapped embedder is local.
-func (g *Guard) Local() bool { return embed.IsLocal(g.embedder) }
-
-// Background reports whether the wrapped embedder is too slow to wait for: see
-// [embed.IsInline].
-func (g *Guard) Background() bool { return !embed.IsInline(g.embedder) }
 
 // State returns the state of the circuit.
 func (g *Guard) State() breaker.State { return g.circuit.State() }
@@ -117,7 +106,7 @@ func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		return nil, embed.ErrOff
 	}
 	if g.opts.Cache != nil {
-		if vectors, ok := lookup(g.embedder, g.opts.Cache, texts); ok {
+		if vectors, ok := lookup(g.Embedder, g.opts.Cache, texts); ok {
 			return vectors, nil
 		}
 	}
@@ -171,7 +160,7 @@ func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 		}
 	}
 	// A caller may reuse its slice after it has stopped waiting.
-	texts = append([]string(nil), texts...)
+	texts = slices.Clone(texts)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.opts.Timeout)
 	stop := context.AfterFunc(g.life, cancel)
 	c := &call{ctx: ctx, done: make(chan struct{})}
@@ -217,16 +206,10 @@ func (g *Guard) timedOut() error {
 	}
 }
 
-func (g *Guard) off() bool {
-	return g.embedder == embed.None()
-}
+func (g *Guard) off() bool { return g.Embedder == embed.None() }
 
 // checked rejects invalid results.
-type checked struct{ embed.Embedder }
-
-func (c checked) Local() bool { return embed.IsLocal(c.Embedder) }
-
-func (c checked) Background() bool { return !embed.IsInline(c.Embedder) }
+type checked struct{ wrapped }
 
 func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.Embedder.Embed(ctx, texts)
@@ -265,7 +248,7 @@ func (g *Guard) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, g.opts.Timeout)
 	defer cancel()
 	return g.circuit.Probe(ctx, func(ctx context.Context) error {
-		_, err := g.embed(ctx, checked{g.embedder}, []string{probeText})
+		_, err := g.embed(ctx, checked{g.wrapped}, []string{probeText})
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -26,30 +27,17 @@ type RetryOptions struct {
 // Retry returns an embedder for background work: when e is unavailable, it waits and
 // tries again, as configured by o or until ctx ends. Never use it in a turn.
 func Retry(e embed.Embedder, o RetryOptions) embed.Embedder {
-	o.Attempts = orDefault(o.Attempts, 5)
-	o.Wait = orDefault(o.Wait, time.Second)
-	o.MaxWait = orDefault(o.MaxWait, time.Minute)
-	o.Batch = orDefault(o.Batch, 64)
-	return &retrying{e, o}
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
+	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
+	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
+	o.MaxWait = cmp.Or(max(o.MaxWait, 0), time.Minute)
+	o.Batch = cmp.Or(max(o.Batch, 0), 64)
+	return &retrying{wrapped{e}, o}
 }
 
 type retrying struct {
-	embed.Embedder
+	wrapped
 	opts RetryOptions
 }
-
-// Local reports whether the wrapped embedder is local.
-func (r *retrying) Local() bool { return embed.IsLocal(r.Embedder) }
-
-// Background reports whether the wrapped embedder is too slow to wait for.
-func (r *retrying) Background() bool { return !embed.IsInline(r.Embedder) }
 
 // Embed implements Embedder.
 func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -78,12 +66,10 @@ func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, erro
 		if errors.As(err, &t) {
 			pause = max(pause, t.After)
 		}
-		timer := time.NewTimer(min(pause, r.opts.MaxWait))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, err
-		case <-timer.C:
+		case <-time.After(min(pause, r.opts.MaxWait)):
 		}
 		wait *= 2
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -95,9 +96,7 @@ func (m *Model) Install(ctx context.Context, o Options) (Result, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Hub == "" {
-		o.Hub = DefaultHub
-	}
+	o.Hub = cmp.Or(o.Hub, DefaultHub)
 	if o.Progress == nil {
 		o.Progress = func(int64, int64) {}
 	}
@@ -256,11 +255,9 @@ func (m *Model) publish(part, path string) error {
 	old := part + ".old"
 	err := os.RemoveAll(old)
 	if err == nil {
-		if err = os.Rename(path, old); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+		err = os.Rename(path, old)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = os.Rename(part, path)
 	}
 	if err == nil {

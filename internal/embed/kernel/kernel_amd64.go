@@ -24,9 +24,6 @@ var active = func() level {
 	return portable
 }()
 
-// Level returns the name of the instruction set in use.
-func Level() string { return active.String() }
-
 func maxRowsFloats() int { return [...]int{4, len(floats256), len(floats512)}[active] }
 func maxRowsBytes() int  { return [...]int{4, len(bytes256), len(bytes512)}[active] }
 

@@ -2,9 +2,6 @@
 
 package kernel
 
-// Level returns the name of the instruction set in use.
-func Level() string { return "portable" }
-
 func maxRowsFloats() int { return 4 }
 func maxRowsBytes() int  { return 4 }
 

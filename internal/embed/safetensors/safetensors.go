@@ -9,7 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 )
 
 // ErrUnsupported is wrapped by the error for a tensor whose number type is not supported.
@@ -31,6 +34,27 @@ type Tensor struct {
 }
 
 var dtypeSize = map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I8": 1}
+
+// ReadFile reads a regular file of at most limit bytes, of tensors or of what comes with them.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s: not a file of at most %d MiB", filepath.Base(path), limit>>20)
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return data, nil
+}
 
 // Parse reads a file's header. Every returned tensor has exactly the bytes that its type and shape
 // require. Tensors share memory with file, which must not be changed while they are in use.

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/kenlayer/ken"
 )
@@ -122,8 +123,8 @@ func parse(data []byte) (*Model, error) {
 		}
 		m.scales[i] = s
 	}
-	m.rows = rest[4*n:]
-	m.prepare()
+	m.most, m.rows = slices.Max(m.scales), rest[4*n:]
+	m.scratch.New = func() any { return newScratch(m.dim) }
 	return m, nil
 }
 

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/kenlayer/ken/embed"
@@ -29,12 +28,6 @@ type Model struct {
 	most       float32 // the largest scale
 	rows       []byte  // int8
 	scratch    sync.Pool
-}
-
-// prepare sets the fields that are derived from the file.
-func (m *Model) prepare() {
-	m.most = slices.Max(m.scales)
-	m.scratch.New = func() any { return newScratch(m.dim) }
 }
 
 // Model implements embed.Embedder: "ken:" and a hash of the content.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,14 +85,9 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 			return nil, err
 		}
 		return one(n)
-	case "NFC":
-		return one(form(norm.NFC))
-	case "NFD":
-		return one(form(norm.NFD))
-	case "NFKC":
-		return one(form(norm.NFKC))
-	case "NFKD":
-		return one(form(norm.NFKD))
+	}
+	if f, ok := forms[spec.Type]; ok {
+		return one(f)
 	}
 	return nil, fmt.Errorf("type %.40q: %w", spec.Type, ErrUnsupported)
 }
@@ -104,6 +100,8 @@ func boolOr(b *bool, def bool) bool {
 }
 
 type form norm.Form
+
+var forms = map[string]form{"NFC": form(norm.NFC), "NFD": form(norm.NFD), "NFKC": form(norm.NFKC), "NFKD": form(norm.NFKD)}
 
 func (f form) append(dst, src []byte) []byte { return norm.Form(f).Append(dst, src...) }
 
@@ -209,12 +207,7 @@ type characters struct {
 
 // add reports whether the replacement could be added.
 func (c *characters) add(r rune, with string) bool {
-	for _, s := range c.seen {
-		if s == r {
-			return false
-		}
-	}
-	if strings.ContainsRune(c.made.String(), r) {
+	if slices.Contains(c.seen, r) || strings.ContainsRune(c.made.String(), r) {
 		return false
 	}
 	c.seen = append(c.seen, r)

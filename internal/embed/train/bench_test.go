@@ -26,7 +26,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	step := 0
 	for b.Loop() {
-		if _, err := tr.step(b.Context(), step, 1e-4); err != nil {
+		if err := tr.step(b.Context(), step, 1e-4); err != nil {
 			b.Fatal(err)
 		}
 		step++

@@ -11,44 +11,32 @@ import (
 
 // back computes the gradients of the texts' sums from those of the cosines. With the
 // cosine s of u and v, ds/du = v/(|u||v|) - s u/|u|².
-func (t *trainer) back(ctx context.Context) error {
+func (t *trainer) back(ctx context.Context) {
 	n, d := t.batch.n, t.table.dim
-	if err := t.coefficients(ctx); err != nil {
-		return err
-	}
+	t.coefficients(ctx)
 	passagesT, queriesT := t.sumsT[:n*d], t.sumsT[n*d:]
-	if err := transpose(ctx, t.o.Workers, passagesT, t.sums[n*d:2*n*d], n, d); err != nil {
-		return err
-	}
-	if err := transpose(ctx, t.o.Workers, queriesT, t.sums[:n*d], n, d); err != nil {
-		return err
-	}
+	transpose(ctx, t.o.Workers, passagesT, t.sums[n*d:2*n*d], n, d)
+	transpose(ctx, t.o.Workers, queriesT, t.sums[:n*d], n, d)
 	for _, s := range []struct {
 		by       []float32
 		from, to int // dimensions
 	}{{t.low, 0, t.short}, {t.part[1].prob, t.short, d}} {
-		if err := t.multiply(ctx, 0, s.by, passagesT, s.from, s.to); err != nil {
-			return err
-		}
-		if err := transpose(ctx, t.o.Workers, t.turn, s.by, n, n); err != nil {
-			return err
-		}
-		if err := t.multiply(ctx, n, t.turn, queriesT, s.from, s.to); err != nil {
-			return err
-		}
+		t.multiply(ctx, 0, s.by, passagesT, s.from, s.to)
+		transpose(ctx, t.o.Workers, t.turn, s.by, n, n)
+		t.multiply(ctx, n, t.turn, queriesT, s.from, s.to)
 	}
 	t.hardNegatives()
-	return t.project(ctx)
+	t.project(ctx)
 }
 
 // coefficients computes the factors by which each query's sum is multiplied for each
 // passage's gradient, and vice versa: part[1].prob for the dimensions from short on,
 // low for those below, which belong to both levels.
-func (t *trainer) coefficients(ctx context.Context) error {
+func (t *trainer) coefficients(ctx context.Context) {
 	n := t.batch.n
 	lo, hi := &t.part[0], &t.part[1]
 	t.low, t.turn = grow(t.low, n*n), grow(t.turn, n*n)
-	return parallel(ctx, t.o.Workers, chunks(n), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		for i := from; i < to; i++ {
 			g, low := hi.prob[i*n:(i+1)*n], t.low[i*n:(i+1)*n]
@@ -63,9 +51,9 @@ func (t *trainer) coefficients(ctx context.Context) error {
 
 // multiply sets dimensions from … to of the gradients of n texts, starting with text
 // first, to by times the vectors. vectorsT holds one dimension of them per row.
-func (t *trainer) multiply(ctx context.Context, first int, by, vectorsT []float32, from, to int) error {
+func (t *trainer) multiply(ctx context.Context, first int, by, vectorsT []float32, from, to int) {
 	n, d := t.batch.n, t.table.dim
-	return parallel(ctx, t.o.Workers, chunks(n), func(k int) {
+	parallel(ctx, t.o.Workers, chunks(n), func(k int) {
 		a, z := chunk(k, n)
 		for block := from; block < to; block += 16 { // dimensions that stay in the cache
 			for i := a; i < z; i++ {
@@ -102,11 +90,11 @@ func (t *trainer) hardNegatives() {
 }
 
 // project removes the component along each sum from its gradient.
-func (t *trainer) project(ctx context.Context) error {
+func (t *trainer) project(ctx context.Context) {
 	d := t.table.dim
 	lo, hi := &t.part[0], &t.part[1]
 	texts := t.batch.texts()
-	return parallel(ctx, t.o.Workers, chunks(texts), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(texts), func(c int) {
 		from, to := chunk(c, texts)
 		along := make([]float32, d)
 		for i := from; i < to; i++ {
@@ -120,8 +108,8 @@ func (t *trainer) project(ctx context.Context) error {
 }
 
 // transpose writes the n x m matrix src transposed into dst.
-func transpose(ctx context.Context, workers int, dst, src []float32, n, m int) error {
-	return parallel(ctx, workers, (m+31)/32, func(c int) {
+func transpose(ctx context.Context, workers int, dst, src []float32, n, m int) {
+	parallel(ctx, workers, (m+31)/32, func(c int) {
 		from, to := c*32, min(c*32+32, m)
 		for block := 0; block < n; block += 32 {
 			for j := from; j < to; j++ {
@@ -139,10 +127,10 @@ func transpose(ctx context.Context, workers int, dst, src []float32, n, m int) e
 // and each passage its query among all queries (InfoNCE, both ways). A passage that
 // also answers the query, because it has the same text or belongs to the same query, is
 // left out.
-func (t *trainer) softmax(ctx context.Context, l *level) (float64, error) {
+func (t *trainer) softmax(ctx context.Context, l *level) float64 {
 	b, n := &t.batch, t.batch.n
 	sharp := float32(1 / t.o.Temperature)
-	if err := parallel(ctx, t.o.Workers, chunks(n), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		for i := from; i < to; i++ {
 			e := l.prob[i*n : (i+1)*n]
@@ -161,9 +149,7 @@ func (t *trainer) softmax(ctx context.Context, l *level) (float64, error) {
 				l.rowSum[i] += l.hardBy[i]
 			}
 		}
-	}); err != nil {
-		return 0, err
-	}
+	})
 	clear(l.colSum)
 	for i := range n {
 		vek32.Add_Inplace(l.colSum, l.prob[i*n:(i+1)*n])
@@ -173,11 +159,12 @@ func (t *trainer) softmax(ctx context.Context, l *level) (float64, error) {
 		own := float64(l.prob[i*n+i])
 		loss -= (math.Log(own/float64(l.rowSum[i])) + math.Log(own/float64(l.colSum[i]))) / float64(2*n)
 	}
-	return float64(l.weight) * loss, t.byCosine(ctx, l)
+	t.byCosine(ctx, l)
+	return float64(l.weight) * loss
 }
 
 // byCosine converts the exponentials and their sums to gradients, and computes l.alpha.
-func (t *trainer) byCosine(ctx context.Context, l *level) error {
+func (t *trainer) byCosine(ctx context.Context, l *level) {
 	b, n := &t.batch, t.batch.n
 	half := l.weight / float32(t.o.Temperature) / float32(2*n)
 	for j := range l.colSum {
@@ -185,7 +172,7 @@ func (t *trainer) byCosine(ctx context.Context, l *level) error {
 	}
 	clear(l.alpha)
 	partial := make([]float32, chunks(n)*n) // what each chunk of queries adds to the passages' alpha
-	err := parallel(ctx, t.o.Workers, chunks(n), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		mine := partial[c*n : (c+1)*n]
 		factor := make([]float32, n)
@@ -207,7 +194,6 @@ func (t *trainer) byCosine(ctx context.Context, l *level) error {
 	for c := range chunks(n) {
 		vek32.Add_Inplace(l.alpha[n:2*n], partial[c*n:(c+1)*n])
 	}
-	return err
 }
 
 // Adam's constants, as Kingma and Ba propose them, except for a shorter second moment,
@@ -237,11 +223,11 @@ func (t *rows) len() int { return len(t.square) }
 func (t *rows) row(i int) []float32 { return t.values[i*t.dim : (i+1)*t.dim] }
 
 // update moves the rows of the step's tokens against their gradient.
-func (t *rows) update(ctx context.Context, tr *trainer, rate float32) error {
+func (t *rows) update(ctx context.Context, tr *trainer, rate float32) {
 	u := &tr.users
 	const together = 64
 	pieces := (len(u.tokens) + together - 1) / together
-	return parallel(ctx, tr.o.Workers, pieces, func(c int) {
+	parallel(ctx, tr.o.Workers, pieces, func(c int) {
 		g := make([]float32, t.dim)
 		for k := c * together; k < min((c+1)*together, len(u.tokens)); k++ {
 			clear(g)
@@ -394,16 +380,8 @@ func (b *batch) fill(c *corpus, pairs []int32, hard [][]int32, step uint64, o *O
 
 // parallel calls f(0) … f(n-1), each once, from several goroutines until ctx ends. The
 // calls must be independent, so that the number of workers doesn't affect the result.
-func parallel(ctx context.Context, workers, n int, f func(i int)) error {
-	if workers <= 1 || n <= 1 {
-		for i := range n {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			f(i)
-		}
-		return ctx.Err()
-	}
+// Before a caller uses the result, it checks that ctx has not ended.
+func parallel(ctx context.Context, workers, n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {
 		for ctx.Err() == nil {
@@ -420,5 +398,4 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 	}
 	work()
 	wg.Wait()
-	return ctx.Err()
 }

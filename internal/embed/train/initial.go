@@ -29,16 +29,16 @@ const (
 func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows, error) {
 	t := newRows(len(tokens), o.Dim)
 	frequencies := c.frequencies(len(tokens))
-	m, err := ppmi(ctx, sequence(c, frequencies, o), len(tokens), o)
-	if err != nil {
-		return nil, err
+	m := ppmi(ctx, sequence(c, frequencies, o), len(tokens), o)
+	if ctx.Err() == nil {
+		t.values = factor(ctx, m, o.Dim, o)
 	}
-	if t.values, err = factor(ctx, m, o.Dim, o); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	smoothRows(t, tokens, frequencies, o.Seed)
 	scale(t, frequencies)
-	return t, ctx.Err()
+	return t, nil
 }
 
 // smoothRows scales all rows to length 1 and mixes rows of rare words with the mean of the
@@ -176,7 +176,7 @@ func neighbours(seq []int32, wanted func(a int32) bool, f func(a, b int32)) {
 
 // ppmi returns the positive pointwise mutual information of n tokens: the logarithm of
 // how much more often two tokens are neighbours than by chance. It is symmetric.
-func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) {
+func ppmi(ctx context.Context, seq []int32, n int, o *Options) *sparse {
 	total := make([]float64, n)
 	neighbours(seq, func(int32) bool { return true }, func(a, _ int32) { total[a]++ })
 	all, smooth := 0.0, 0.0
@@ -190,7 +190,7 @@ func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) 
 	}
 	const band = 1024 // rows that are counted at once, in a dense matrix
 	bands := make([]sparse, (n+band-1)/band)
-	err := parallel(ctx, o.Workers, len(bands), func(k int) {
+	parallel(ctx, o.Workers, len(bands), func(k int) {
 		from, to := int32(k*band), int32(min((k+1)*band, n))
 		count := make([]int32, int(to-from)*n)
 		neighbours(seq, func(a int32) bool { return from <= a && a < to },
@@ -210,9 +210,6 @@ func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) 
 		}
 		bands[k] = s
 	})
-	if err != nil {
-		return nil, err
-	}
 	m := &sparse{starts: []int64{0}}
 	for _, s := range bands {
 		base := int64(len(m.cols))
@@ -222,7 +219,7 @@ func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) 
 		m.cols = append(m.cols, s.cols...)
 		m.vals = append(m.vals, s.vals...)
 	}
-	return m, nil
+	return m
 }
 
 const (
@@ -233,7 +230,7 @@ const (
 // factor returns n rows of dim numbers whose products approximate the symmetric
 // matrix m: its strongest eigenvectors times the roots of their eigenvalues, by
 // subspace iteration (Halko, Martinsson and Tropp, 2011). The strongest come first.
-func factor(ctx context.Context, m *sparse, dim int, o *Options) ([]float32, error) {
+func factor(ctx context.Context, m *sparse, dim int, o *Options) []float32 {
 	n := len(m.starts) - 1
 	k := min(dim+spare, n)
 	q, y, t := make([]float32, n*k), make([]float32, n*k), make([]float32, n*k)
@@ -242,39 +239,31 @@ func factor(ctx context.Context, m *sparse, dim int, o *Options) ([]float32, err
 		q[i] = float32(r.NormFloat64())
 	}
 	for i := range iterations {
-		if err := m.times(ctx, y, q, k, o); err != nil {
-			return nil, err
-		}
-		if err := transpose(ctx, o.Workers, t, y, n, k); err != nil {
-			return nil, err
-		}
-		if err := orthonormal(ctx, t, n, k, o); err != nil {
-			return nil, err
-		}
-		if err := transpose(ctx, o.Workers, q, t, k, n); err != nil {
-			return nil, err
+		m.times(ctx, y, q, k, o)
+		transpose(ctx, o.Workers, t, y, n, k)
+		orthonormal(ctx, t, n, k, o)
+		transpose(ctx, o.Workers, q, t, k, n)
+		if ctx.Err() != nil {
+			return nil
 		}
 		report(o.Progress, Progress{Stage: "initial table", Done: i + 1, Total: iterations + 1})
 	}
 	// The matrix within the subspace is small: m ≈ Q small Qᵀ.
-	if err := m.times(ctx, y, q, k, o); err != nil {
-		return nil, err
-	}
+	m.times(ctx, y, q, k, o)
 	yt := make([]float32, n*k)
-	if err := transpose(ctx, o.Workers, yt, y, n, k); err != nil {
-		return nil, err
-	}
+	transpose(ctx, o.Workers, yt, y, n, k)
 	small := make([]float64, k*k)
-	if err := parallel(ctx, o.Workers, k, func(a int) {
+	parallel(ctx, o.Workers, k, func(a int) {
 		for b := range k {
 			small[a*k+b] = float64(vek32.Dot(t[a*n:(a+1)*n], yt[b*n:(b+1)*n]))
 		}
-	}); err != nil {
-		return nil, err
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
 	values, vectors := eigen(small, k)
 	rows := make([]float32, n*dim)
-	err := parallel(ctx, o.Workers, chunks(n), func(c int) {
+	parallel(ctx, o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		for i := from; i < to; i++ {
 			for j := range min(dim, k) {
@@ -284,13 +273,13 @@ func factor(ctx context.Context, m *sparse, dim int, o *Options) ([]float32, err
 		}
 	})
 	report(o.Progress, Progress{Stage: "initial table", Done: iterations + 1, Total: iterations + 1})
-	return rows, err
+	return rows
 }
 
 // times computes y = m q for a matrix q with k columns.
-func (m *sparse) times(ctx context.Context, y, q []float32, k int, o *Options) error {
+func (m *sparse) times(ctx context.Context, y, q []float32, k int, o *Options) {
 	n := len(m.starts) - 1
-	return parallel(ctx, o.Workers, chunks(n), func(c int) {
+	parallel(ctx, o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		term := make([]float32, k)
 		for i := from; i < to; i++ {
@@ -307,7 +296,7 @@ func (m *sparse) times(ctx context.Context, y, q []float32, k int, o *Options) e
 
 // orthonormal makes the k rows of t, n numbers each, orthogonal and of length 1, with
 // modified Gram-Schmidt.
-func orthonormal(ctx context.Context, t []float32, n, k int, o *Options) error {
+func orthonormal(ctx context.Context, t []float32, n, k int, o *Options) {
 	for j := range k {
 		v := t[j*n : (j+1)*n]
 		if l := vek32.Norm(v); l > 1e-12 {
@@ -317,18 +306,15 @@ func orthonormal(ctx context.Context, t []float32, n, k int, o *Options) error {
 		}
 		const together = 8
 		later := k - j - 1
-		if err := parallel(ctx, o.Workers, (later+together-1)/together, func(c int) {
+		parallel(ctx, o.Workers, (later+together-1)/together, func(c int) {
 			term := make([]float32, n)
 			for i := j + 1 + c*together; i < min(j+1+(c+1)*together, k); i++ {
 				w := t[i*n : (i+1)*n]
 				vek32.MulNumber_Into(term, v, vek32.Dot(v, w))
 				vek32.Sub_Inplace(w, term)
 			}
-		}); err != nil {
-			return err
-		}
+		})
 	}
-	return nil
 }
 
 // eigen returns the eigenvalues of a symmetric k x k matrix, the largest absolute value

@@ -138,7 +138,7 @@ func cut(ctx context.Context, pairs []Pair, v *table.Vocabulary, o *Options) (*c
 		ends []int64 // two a pair, within ids
 	}
 	parts := make([]part, (len(pairs)+block-1)/block)
-	err := parallel(ctx, o.Workers, len(parts), func(b int) {
+	parallel(ctx, o.Workers, len(parts), func(b int) {
 		var t part
 		var text []int32
 		for _, p := range pairs[b*block : min((b+1)*block, len(pairs))] {
@@ -151,8 +151,8 @@ func cut(ctx context.Context, pairs []Pair, v *table.Vocabulary, o *Options) (*c
 		}
 		parts[b] = t
 	})
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	c := &corpus{}
 	numbers := map[string]int32{}
@@ -222,14 +222,14 @@ func mine(ctx context.Context, c *corpus, vocabulary int, o *Options) ([][]int32
 	for _, list := range bySource {
 		x := newInverted(c, list, vocabulary)
 		const block = 512
-		err := parallel(ctx, o.Workers, (len(list)+block-1)/block, func(b int) {
+		parallel(ctx, o.Workers, (len(list)+block-1)/block, func(b int) {
 			s := &search{scores: make([]float32, len(x.pairs))}
 			for _, i := range list[b*block : min((b+1)*block, len(list))] {
 				hard[i] = x.negatives(c, s, i, o.Hard)
 			}
 		})
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		done += len(list)
 		report(o.Progress, Progress{Stage: "negatives", Done: done, Total: c.len()})

@@ -243,10 +243,11 @@ func Measure(ctx context.Context, m *table.Model, pairs []Pair, o Options) (Scor
 		return Score{}, err
 	}
 	ranks := make([]int, len(pairs))
-	if err := parallel(ctx, o.Workers, len(pairs), func(i int) {
+	parallel(ctx, o.Workers, len(pairs), func(i int) {
 		ranks[i] = rank(m.EmbedQuery(pairs[i].Q, nil), vectors, place[pairs[i].P])
-	}); err != nil {
-		return Score{}, err
+	})
+	if ctx.Err() != nil {
+		return Score{}, ctx.Err()
 	}
 	reciprocal, found := 0.0, 0
 	for _, r := range ranks {
@@ -293,7 +294,7 @@ func Decontaminate(ctx context.Context, pairs []Pair, texts []string, o Options)
 	known := func(h uint64) bool { return runs[h] }
 	const block = 8192
 	bad := make([]bool, len(pairs))
-	if err := parallel(ctx, o.Workers, (len(pairs)+block-1)/block, func(b int) {
+	parallel(ctx, o.Workers, (len(pairs)+block-1)/block, func(b int) {
 		for i := b * block; i < min((b+1)*block, len(pairs)); i++ {
 			found := false
 			check := func(h uint64) bool { found = found || known(h); return found }
@@ -301,8 +302,9 @@ func Decontaminate(ctx context.Context, pairs []Pair, texts []string, o Options)
 			eachRun(pairs[i].P, check)
 			bad[i] = found || whole[q]
 		}
-	}); err != nil {
-		return nil, 0, err
+	})
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
 	}
 	for i, p := range pairs {
 		if bad[i] {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -143,21 +144,15 @@ func (r *run) epochs(ctx context.Context) error {
 }
 
 func (r *run) epoch(ctx context.Context, tr *trainer, hard [][]int32, total int) error {
-	mean := 0.0
-	for i, pairs := range epoch(r.corpus, r.o.Batch, r.state.Epochs, r.o) {
+	for _, pairs := range epoch(r.corpus, r.o.Batch, r.state.Epochs, r.o) {
 		step := r.state.Step
 		tr.batch.fill(r.corpus, pairs, hard, uint64(step), r.o)
 		at := float64(step+1) / float64(total)
-		loss, err := tr.step(ctx, step, r.o.Rate*min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3))
-		if err != nil {
+		if err := tr.step(ctx, step, r.o.Rate*min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3)); err != nil {
 			return err
 		}
 		r.state.Step++
-		if i == 0 {
-			mean = loss
-		}
-		mean += (loss - mean) / 50
-		report(r.o.Progress, Progress{Stage: "train", Done: r.state.Step, Total: total, Loss: mean})
+		report(r.o.Progress, Progress{Stage: "train", Done: r.state.Step, Total: total})
 	}
 	return nil
 }
@@ -176,8 +171,6 @@ type Progress struct {
 	Stage string // read, decontaminate, vocabulary, cut, initial table, negatives, train
 	// Done of Total; a Total of 0 is unknown. In the stage train, they count steps.
 	Done, Total int
-	// Loss is the mean loss of the last steps, in nats; 0 outside the stage train.
-	Loss float64
 }
 
 func report(f func(Progress), p Progress) {
@@ -228,19 +221,12 @@ type Options struct {
 	Info table.Info
 }
 
-func orDefault[T int | float64](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
-}
-
 func (o Options) withDefaults() Options {
-	o.Dim = orDefault(o.Dim, 256)
-	o.Tokens = orDefault(o.Tokens, 29_600)
-	o.Epochs = orDefault(o.Epochs, 10)
-	o.Batch = orDefault(o.Batch, 512)
-	o.Rate = orDefault(o.Rate, 0.002)
+	o.Dim = cmp.Or(max(o.Dim, 0), 256)
+	o.Tokens = cmp.Or(max(o.Tokens, 0), 29_600)
+	o.Epochs = cmp.Or(max(o.Epochs, 0), 10)
+	o.Batch = cmp.Or(max(o.Batch, 0), 512)
+	o.Rate = cmp.Or(max(o.Rate, 0), 0.002)
 	return o.common()
 }
 
@@ -249,16 +235,16 @@ func (o Options) withDefaults() Options {
 const tuneSteps = 300
 
 func (o Options) tuneDefaults(pairs int) Options {
-	o.Tokens = orDefault(o.Tokens, 2000)
-	o.Batch = orDefault(o.Batch, min(256, max(pairs/4, 2)))
-	o.Epochs = orDefault(o.Epochs, min(max(tuneSteps*o.Batch/max(pairs, 1), 2), 20))
-	o.Rate = orDefault(o.Rate, 0.0005)
+	o.Tokens = cmp.Or(max(o.Tokens, 0), 2000)
+	o.Batch = cmp.Or(max(o.Batch, 0), min(256, max(pairs/4, 2)))
+	o.Epochs = cmp.Or(max(o.Epochs, 0), min(max(tuneSteps*o.Batch/max(pairs, 1), 2), 20))
+	o.Rate = cmp.Or(max(o.Rate, 0), 0.0005)
 	return o.common()
 }
 
 func (o Options) common() Options {
-	o.Temperature = orDefault(o.Temperature, 0.05)
-	o.Workers = orDefault(o.Workers, runtime.GOMAXPROCS(0))
+	o.Temperature = cmp.Or(max(o.Temperature, 0), 0.05)
+	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
 	if o.Hard == 0 {
 		o.Hard = 1
 	}
@@ -297,7 +283,6 @@ const singleSourceShare = 0.6
 const (
 	streamInitial = iota + 1
 	streamQuestions
-	streamSplit
 	streamEpoch = 1 << 16
 	streamStep  = 1 << 32
 )
@@ -391,22 +376,22 @@ func (l *level) resize(n, texts int) {
 	l.rowSum, l.colSum = grow(l.rowSum, n), grow(l.colSum, n)
 }
 
-// step trains on the batch and returns its mean loss in nats.
-func (t *trainer) step(ctx context.Context, number int, rate float64) (float64, error) {
+// step trains on the batch.
+func (t *trainer) step(ctx context.Context, number int, rate float64) error {
 	d := t.table.dim
 	t.short = d / 2
 	if number%2 == 1 {
 		t.short = d / 4
 	}
-	loss, err := t.gradients(ctx)
-	if err != nil {
-		return 0, err
+	if _, err := t.gradients(ctx); err != nil {
+		return err
 	}
 	t.users.collect(&t.batch, t.table.len())
-	return loss, t.table.update(ctx, t, float32(rate))
+	t.table.update(ctx, t, float32(rate))
+	return ctx.Err()
 }
 
-// gradients computes the loss and its gradient by each text's sum.
+// gradients computes the mean loss in nats and its gradient by each text's sum.
 func (t *trainer) gradients(ctx context.Context) (float64, error) {
 	b, d := &t.batch, t.table.dim
 	t.sums, t.grad = grow(t.sums, b.texts()*d), grow(t.grad, b.texts()*d)
@@ -415,21 +400,14 @@ func (t *trainer) gradients(ctx context.Context) (float64, error) {
 	for i := range t.part {
 		t.part[i].resize(b.n, b.texts())
 	}
-	if err := t.pool(ctx); err != nil {
-		return 0, err
-	}
-	if err := t.cosines(ctx); err != nil {
-		return 0, err
-	}
+	t.pool(ctx)
+	t.cosines(ctx)
 	loss := 0.0
 	for i := range t.part {
-		l, err := t.softmax(ctx, &t.part[i])
-		if err != nil {
-			return 0, err
-		}
-		loss += l
+		loss += t.softmax(ctx, &t.part[i])
 	}
-	return loss, t.back(ctx)
+	t.back(ctx)
+	return loss, ctx.Err()
 }
 
 func chunks(n int) int { return (n + rowsPerChunk - 1) / rowsPerChunk }
@@ -437,9 +415,9 @@ func chunks(n int) int { return (n + rowsPerChunk - 1) / rowsPerChunk }
 func chunk(i, n int) (from, to int) { return i * rowsPerChunk, min((i+1)*rowsPerChunk, n) }
 
 // pool sums the rows of each text.
-func (t *trainer) pool(ctx context.Context) error {
+func (t *trainer) pool(ctx context.Context) {
 	b, d := &t.batch, t.table.dim
-	return parallel(ctx, t.o.Workers, chunks(b.texts()), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(b.texts()), func(c int) {
 		from, to := chunk(c, b.texts())
 		for i := from; i < to; i++ {
 			sum := t.sum(i)
@@ -465,7 +443,7 @@ func inverse(v []float32) float32 {
 
 // cosines computes both levels' cosines of all queries and passages, and of each query
 // and its hard negative.
-func (t *trainer) cosines(ctx context.Context) error {
+func (t *trainer) cosines(ctx context.Context) {
 	n := t.batch.n
 	lo, hi := &t.part[0], &t.part[1]
 	cosine := func(i, j int) (short, whole float32) {
@@ -474,7 +452,7 @@ func (t *trainer) cosines(ctx context.Context) error {
 		whole = short + vek32.Dot(u[t.short:], v[t.short:])
 		return short * lo.inverse[i] * lo.inverse[j], whole * hi.inverse[i] * hi.inverse[j]
 	}
-	return parallel(ctx, t.o.Workers, chunks(n), func(c int) {
+	parallel(ctx, t.o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
 		for block := 0; block < n; block += 24 { // passages that fit into the first cache
 			for i := from; i < to; i++ {

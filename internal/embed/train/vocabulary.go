@@ -34,7 +34,7 @@ func countWords(ctx context.Context, pairs []Pair, o *Options) (counts, error) {
 	total := counts{}
 	var mu sync.Mutex
 	done := 0
-	err := parallel(ctx, o.Workers, blocks, func(b int) {
+	parallel(ctx, o.Workers, blocks, func(b int) {
 		mine := map[string]*int64{}
 		for _, p := range pairs[b*block : min((b+1)*block, len(pairs))] {
 			by := max(int64(o.Weight(p.Src)*countScale), 1)
@@ -57,7 +57,7 @@ func countWords(ctx context.Context, pairs []Pair, o *Options) (counts, error) {
 		done += block
 		report(o.Progress, Progress{Stage: "vocabulary", Done: min(done, len(pairs)), Total: len(pairs)})
 	})
-	return total, err
+	return total, ctx.Err()
 }
 
 // ranked returns the words with at least least occurrences, the most frequent first.

@@ -19,25 +19,18 @@ import (
 // canaries searches for texts that must not occur anywhere: in what the model gets, in
 // the receipt, in what any leg finds for the question or for the canary itself, in the
 // owner's export. Each place is reported once.
-func (e *examiner) canaries(ctx context.Context) error {
+func (e *examiner) canaries(ctx context.Context) {
 	if len(e.c.Want.Canaries) == 0 {
-		return nil
+		return
 	}
 	receipts := make([][]byte, 0, len(e.out.earlier)+1)
 	for _, r := range append(slices.Clone(e.out.earlier), e.out.receipt) {
 		raw, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
+		e.keep(err)
 		receipts = append(receipts, raw)
 	}
-	if err := e.export(ctx); err != nil {
-		return err
-	}
-	asked, err := e.search(ctx, e.s, e.c.Messages[lastUser(e.c.Messages)].Text, e.out.signals())
-	if err != nil {
-		return err
-	}
+	e.keep(e.export(ctx))
+	asked := e.search(ctx, e.s, e.c.Messages[lastUser(e.c.Messages)].Text, e.out.signals())
 	for _, canary := range e.c.Want.Canaries {
 		m := Matcher{Text: canary}
 		var have []string
@@ -50,10 +43,7 @@ func (e *examiner) canaries(ctx context.Context) error {
 				break
 			}
 		}
-		direct, err := e.search(ctx, e.s, canary, nil)
-		if err != nil {
-			return err
-		}
+		direct := e.search(ctx, e.s, canary, nil)
 		have = append(have, m.hits("for the question", asked)...)
 		have = append(have, m.hits("for the canary itself", direct)...)
 		if path := e.f.exported[e.owner+"\x00"+canary]; path != "" {
@@ -70,7 +60,6 @@ func (e *examiner) canaries(ctx context.Context) error {
 		}
 		e.fail("canaries", fmt.Sprintf("%q nowhere", canary), try, have...)
 	}
-	return nil
 }
 
 // export searches for the canaries in the owner's claims and their histories as ken

@@ -28,6 +28,7 @@ type examiner struct {
 	out        outcome
 	candidates []candidate
 	ranked     map[string]hit // see rank; created when needed
+	err        error          // the first one; what is found after it is of no use
 }
 
 // candidate is a claim that the turn's retrieval passed on.
@@ -49,21 +50,23 @@ func (e *examiner) examine(ctx context.Context) error {
 		return err
 	}
 	e.res.Receipt = e.out.receipt
-	if err := e.readCandidates(ctx); err != nil {
-		return err
-	}
-	for _, check := range []func(context.Context) error{e.recall, e.notRecall, e.inject, e.notInject,
+	e.readCandidates(ctx)
+	for _, check := range []func(context.Context){e.recall, e.notRecall, e.inject, e.notInject,
 		e.blockEmpty, e.maxChars, e.mode, e.stranger, e.canaries} {
-		if err := check(ctx); err != nil {
-			return err
+		if e.err != nil {
+			break
 		}
+		check(ctx)
 	}
-	return nil
+	return e.err
 }
 
-func (e *examiner) readCandidates(ctx context.Context) error {
+// keep stores err if it is the first error.
+func (e *examiner) keep(err error) { e.err = cmp.Or(e.err, err) }
+
+func (e *examiner) readCandidates(ctx context.Context) {
 	if e.out.state == nil {
-		return nil
+		return
 	}
 	rank := 0
 	for _, found := range e.out.state.Found.Candidates {
@@ -71,9 +74,7 @@ func (e *examiner) readCandidates(ctx context.Context) error {
 		if errors.Is(err, ken.ErrNotFound) {
 			continue
 		}
-		if err != nil {
-			return err
-		}
+		e.keep(err)
 		at := 0
 		if !found.Memory {
 			rank++
@@ -81,7 +82,6 @@ func (e *examiner) readCandidates(ctx context.Context) error {
 		}
 		e.candidates = append(e.candidates, candidate{c, at, found})
 	}
-	return nil
 }
 
 func (e *examiner) fail(check, want, try string, have ...string) {
@@ -98,7 +98,7 @@ func (e *examiner) found(m *Matcher) *candidate {
 	return nil
 }
 
-func (e *examiner) recall(ctx context.Context) error {
+func (e *examiner) recall(ctx context.Context) {
 	for i := range e.c.Want.Recall {
 		m := &e.c.Want.Recall[i]
 		switch c := e.found(m); {
@@ -107,10 +107,7 @@ func (e *examiner) recall(ctx context.Context) error {
 			if m.Within > 0 {
 				want += fmt.Sprintf(", at rank %d or better", m.Within)
 			}
-			have, try, err := e.explain(ctx, m)
-			if err != nil {
-				return err
-			}
+			have, try := e.explain(ctx, m)
 			e.fail("must_recall", want, try, have...)
 		case m.Within > 0 && c.rank > m.Within:
 			have := []string{c.String()}
@@ -123,49 +120,42 @@ func (e *examiner) recall(ctx context.Context) error {
 				"Give the claim the words that people ask with, or accept its rank with within.", have...)
 		}
 	}
-	return nil
 }
 
 // listed is the number of neighbours that a failure shows.
 const listed = 3
 
-func (e *examiner) notRecall(ctx context.Context) error {
+func (e *examiner) notRecall(ctx context.Context) {
 	for i := range e.c.Want.NotRecall {
 		m := &e.c.Want.NotRecall[i]
 		if c := e.found(m); c != nil {
 			e.fail("must_not_recall", m.String()+" not among the candidates",
 				"Dispute, supersede or forget the claim, or keep it from this turn by its scope.", c.String())
-		} else if err := e.vacuous(ctx, "must_not_recall", m); err != nil {
-			return err
+		} else {
+			e.vacuous(ctx, "must_not_recall", m)
 		}
 	}
-	return nil
 }
 
 // vacuous adds a note if no claim matches a name: such an expectation can't fail.
-func (e *examiner) vacuous(ctx context.Context, check string, m *Matcher) error {
-	if m.textual() {
-		return nil
-	}
-	where, err := e.ownerWithMatch(ctx, m)
-	if err == nil && where == "" {
+func (e *examiner) vacuous(ctx context.Context, check string, m *Matcher) {
+	if !m.textual() && e.ownerWithMatch(ctx, m) == "" {
 		e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: no claim of anybody's has %s, so this can't fail", check, m))
 	}
-	return err
 }
 
 // shown returns where m occurs in the model's input, and "" if it does not.
-func (e *examiner) shown(ctx context.Context, m *Matcher) (string, error) {
+func (e *examiner) shown(m *Matcher) string {
 	if m.textual() {
-		return m.where(e.out.text), nil
+		return m.where(e.out.text)
 	}
 	for i := range e.out.items {
 		it := &e.out.items[i]
 		if m.Matches(&ken.Claim{ID: it.ID, Key: it.Key, Source: it.Source}) {
-			return fmt.Sprintf("in the block: %s %s", name(it.ID, it.Key), headline(it.Heading, it.Text)), ctx.Err()
+			return fmt.Sprintf("in the block: %s %s", name(it.ID, it.Key), headline(it.Heading, it.Text))
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // where returns the line of text that matches m, and "" if there is none.
@@ -181,63 +171,45 @@ func (m *Matcher) where(text string) string {
 	return "in the block, over several lines"
 }
 
-func (e *examiner) inject(ctx context.Context) error {
+func (e *examiner) inject(ctx context.Context) {
 	for i := range e.c.Want.Inject {
 		m := &e.c.Want.Inject[i]
-		where, err := e.shown(ctx, m)
-		if err != nil {
-			return err
+		if e.shown(m) == "" {
+			have, try := e.explain(ctx, m)
+			e.fail("must_inject", m.String()+" in the block", try, have...)
 		}
-		if where != "" {
-			continue
-		}
-		have, try, err := e.explain(ctx, m)
-		if err != nil {
-			return err
-		}
-		e.fail("must_inject", m.String()+" in the block", try, have...)
 	}
-	return nil
 }
 
-func (e *examiner) notInject(ctx context.Context) error {
+func (e *examiner) notInject(ctx context.Context) {
 	for i := range e.c.Want.NotInject {
 		m := &e.c.Want.NotInject[i]
-		where, err := e.shown(ctx, m)
-		if err != nil {
-			return err
-		}
-		if where != "" {
+		if where := e.shown(m); where != "" {
 			have := []string{where}
 			if c := e.found(m); c != nil {
 				have = append(have, c.String())
 			}
 			e.fail("must_not_inject", m.String()+" not in the block",
 				"Dispute, supersede or forget the claim, keep it from this turn by its scope, or raise retrieval.floor.", have...)
-		} else if err := e.vacuous(ctx, "must_not_inject", m); err != nil {
-			return err
+		} else {
+			e.vacuous(ctx, "must_not_inject", m)
 		}
 	}
-	return nil
 }
 
-func (e *examiner) blockEmpty(context.Context) error {
+func (e *examiner) blockEmpty(context.Context) {
 	want := e.c.Want.BlockEmpty
 	switch r := &e.out.receipt; {
 	case want == nil || *want == (e.out.block == ""):
 	case *want:
 		e.fail("block_empty", "no block", "Raise retrieval.floor, or look at what is pinned.", e.contents()...)
 	default:
-		have := []string{"no block; mode " + string(r.Mode)}
-		if r.Cause != "" {
-			have[0] += ": " + r.Cause
-		}
+		have := []string{"no block; " + ran(r)}
 		for _, c := range r.Cut[:min(listed, len(r.Cut))] {
 			have = append(have, fmt.Sprintf("cut for %s: %s", c.Reason, shortID(c.ID)))
 		}
 		e.fail("block_empty", "a block", "Ask what the knowledge answers; must_recall says why a claim is missing.", have...)
 	}
-	return nil
 }
 
 // contents lists the block's items.
@@ -254,24 +226,26 @@ func (e *examiner) contents() []string {
 	return have
 }
 
-func (e *examiner) maxChars(context.Context) error {
+func (e *examiner) maxChars(context.Context) {
 	if most := e.c.Want.MaxChars; most > 0 && utf8.RuneCountInString(e.out.block) > most {
 		e.fail("max_chars", fmt.Sprintf("at most %d characters", most), "Lower budget.chars or knowledge.top_k, or shorten the claims.", e.contents()...)
 	}
-	return nil
 }
 
-func (e *examiner) mode(context.Context) error {
+func (e *examiner) mode(context.Context) {
 	want, r := e.c.Want.Mode, &e.out.receipt
 	if want == "" || want == r.Mode {
-		return nil
+		return
 	}
-	have := "mode " + string(r.Mode)
+	e.fail("mode", "mode "+string(want), "See what the cause says, and the switches under middleware.", ran(r))
+}
+
+// ran describes the mode of a turn, with its cause.
+func ran(r *ken.Receipt) string {
 	if r.Cause != "" {
-		have += ": " + r.Cause
+		return fmt.Sprintf("mode %s: %s", r.Mode, r.Cause)
 	}
-	e.fail("mode", "mode "+string(want), "See what the cause says, and the switches under middleware.", have)
-	return nil
+	return "mode " + string(r.Mode)
 }
 
 // nearest returns the known name that was most likely meant: name itself, else the one
@@ -307,12 +281,12 @@ const most = 1000
 
 // rank returns where a claim is found with the turn's filter, but without floor and
 // limits.
-func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
+func (e *examiner) rank(ctx context.Context, id string) hit {
 	if e.ranked == nil {
 		e.ranked = map[string]hit{}
 		st := e.out.state
 		if st == nil {
-			return hit{}, nil
+			return hit{}
 		}
 		o, noVector := e.f.layer.Operator().Retrieval()
 		o.Limits, o.PerSource, o.Pool, o.TopK, o.Floor = nil, most, most, most, -1
@@ -328,7 +302,8 @@ func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
 			e.ranked[c.Row.ID] = hit{i + 1, c.Fused, c.Signals}
 		}
 	}
-	return e.ranked[id], ctx.Err()
+	e.keep(ctx.Err())
+	return e.ranked[id]
 }
 
 // String describes a candidate in one line.
@@ -344,12 +319,7 @@ func (c *candidate) where() string {
 }
 
 // name returns the key of a claim, or else its short id.
-func name(id, key string) string {
-	if key != "" {
-		return key
-	}
-	return shortID(id)
-}
+func name(id, key string) string { return cmp.Or(key, shortID(id)) }
 
 // shortID returns the end of an id, as blocks show it.
 func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }
@@ -369,43 +339,40 @@ func (o *outcome) signals() *ken.Signals {
 
 // stranger asks the same question as another owner, through the chain and through each
 // leg, and looks for claims of the case's owner. Repository content is shared by all.
-func (e *examiner) stranger(ctx context.Context) error {
+func (e *examiner) stranger(ctx context.Context) {
 	const check = "other_owner_sees_nothing"
 	other := e.c.Want.Stranger
 	if other == "" {
-		return nil
+		return
 	}
 	want := fmt.Sprintf("nothing of %s's for %s", e.owner, other)
 	if other == e.owner {
 		e.fail(check, want, "Name somebody else.", other+" is the owner of the case")
-		return nil
+		return
 	}
 	last := e.c.Messages[lastUser(e.c.Messages)].Text
 	ids, texts := map[string]bool{}, map[string]bool{}
 	for c, err := range e.s.Claims(ctx) {
-		if err != nil {
-			return err
-		}
+		e.keep(err)
 		ids[c.ID], texts[plain(c.Text)] = true, true
 	}
-	own, err := e.search(ctx, e.s, last, e.out.signals())
-	if err != nil {
-		return err
+	own := e.search(ctx, e.s, last, e.out.signals())
+	if e.err != nil {
+		return
 	}
 	if !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(own))...), func(c ken.Claim) bool { return ids[c.ID] }) {
 		e.fail(check, want, "Ask for something that "+e.owner+" knows.",
 			fmt.Sprintf("the question finds none of %s's %d claims for %s either, so nothing could leak", e.owner, len(ids), e.owner))
-		return nil
+		return
 	}
 	s, release, err := e.f.layer.Store(ctx, other)
 	if err != nil {
-		return err
+		e.keep(err)
+		return
 	}
 	defer release()
 	out, err := e.r.converse(ctx, e.f, e.c, other)
-	if err != nil {
-		return err
-	}
+	e.keep(err)
 	var have []string
 	tell := func(where string, c *ken.Claim) {
 		if c.Kind != ken.KindDocument && (ids[c.ID] || texts[plain(c.Text)]) {
@@ -418,10 +385,7 @@ func (e *examiner) stranger(ctx context.Context) error {
 	for _, cut := range out.receipt.Cut {
 		tell("the receipt's list of what was cut", &ken.Claim{ID: cut.ID})
 	}
-	found, err := e.search(ctx, s, last, out.signals())
-	if err != nil {
-		return err
-	}
+	found := e.search(ctx, s, last, out.signals())
 	for _, leg := range slices.Sorted(maps.Keys(found)) {
 		for i := range found[leg] {
 			tell("the "+leg+" leg", &found[leg][i])
@@ -430,7 +394,6 @@ func (e *examiner) stranger(ctx context.Context) error {
 	if len(have) > 0 {
 		e.fail(check, want, "See how the claim came to be "+other+"'s: ken history, with --owner "+other+".", have...)
 	}
-	return nil
 }
 
 func lastUser(msgs []ken.Message) int {

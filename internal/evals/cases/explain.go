@@ -23,53 +23,47 @@ func everything() ken.Filter {
 
 // matching returns at most limit records of a store that match m, including repository
 // chunks.
-func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out []ken.Claim, err error) {
+func (e *examiner) matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out []ken.Claim) {
 	for c, err := range generate.FromStore(s, everything())(ctx) {
-		if err != nil {
-			return nil, err
-		}
+		e.keep(err)
 		if m.Matches(&c) {
-			if out = append(out, c); len(out) == limit {
-				break
-			}
+			out = append(out, c)
+		}
+		if err != nil || len(out) == limit {
+			break
 		}
 	}
-	return out, nil
+	return out
 }
 
 // ownerWithMatch returns the first owner who has a claim that matches m, starting with the
 // case's owner; "" if none has.
-func (e *examiner) ownerWithMatch(ctx context.Context, m *Matcher) (string, error) {
+func (e *examiner) ownerWithMatch(ctx context.Context, m *Matcher) string {
 	key := e.owner + "\x00" + m.String()
 	if who, done := e.f.had[key]; done {
-		return who, nil
+		return who
 	}
 	for _, owner := range append([]string{e.owner}, e.r.owners...) {
 		s, release, err := e.f.layer.Store(ctx, owner)
 		if err != nil {
-			return "", err
+			e.keep(err)
+			return ""
 		}
-		found, err := matching(ctx, s, m, 1)
+		found := e.matching(ctx, s, m, 1)
 		release()
-		if err != nil {
-			return "", err
-		}
 		if len(found) > 0 {
 			e.f.had[key] = owner
-			return owner, nil
+			return owner
 		}
 	}
 	e.f.had[key] = ""
-	return "", nil
+	return ""
 }
 
 // explain says why the claims that match m are not where they should be, claim by
 // claim, and what to try about the first.
-func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try string, err error) {
-	found, err := matching(ctx, e.s, m, most)
-	if err != nil {
-		return nil, "", err
-	}
+func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try string) {
+	found := e.matching(ctx, e.s, m, most)
 	type reason struct {
 		claim    *ken.Claim
 		why, try string
@@ -80,10 +74,7 @@ func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try 
 		return e.absent(ctx, m)
 	}
 	for i := range found {
-		h, err := e.rank(ctx, found[i].ID)
-		if err != nil {
-			return nil, "", err
-		}
+		h := e.rank(ctx, found[i].ID)
 		r := reason{claim: &found[i], rank: cmp.Or(h.rank, most+1)}
 		r.why, r.try = e.why(&found[i], h)
 		reasons = append(reasons, r)
@@ -95,7 +86,7 @@ func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try 
 	if more := len(reasons) - listed; more > 0 {
 		have = append(have, fmt.Sprintf("and %d more that match", more))
 	}
-	return append(have, e.bestFound()...), reasons[0].try, nil
+	return append(have, e.bestFound()...), reasons[0].try
 }
 
 // bestFound describes the best candidates.
@@ -110,31 +101,25 @@ func (e *examiner) bestFound() (have []string) {
 }
 
 // absent explains that the owner has no such claim.
-func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string, err error) {
-	owner, err := e.ownerWithMatch(ctx, m)
-	if err != nil {
-		return nil, "", err
-	}
-	if owner != "" {
+func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string) {
+	if owner := e.ownerWithMatch(ctx, m); owner != "" {
 		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.bestFound()...),
-			"Set owner: " + owner + " in the case, if that is meant.", nil
+			"Set owner: " + owner + " in the case, if that is meant."
 	}
 	have = []string{fmt.Sprintf("none of the %d records of %s matches", e.s.Len(), e.owner)}
 	if m.Key != "" {
 		var keys []string
 		for c, err := range e.s.Claims(ctx) {
-			if err != nil {
-				return nil, "", err
-			}
+			e.keep(err)
 			if c.Key != "" {
 				keys = append(keys, c.Key)
 			}
 		}
 		if near := nearest(m.Key, keys); near != "" {
-			return append(have, e.bestFound()...), "Did you mean the key " + near + "?", nil
+			return append(have, e.bestFound()...), "Did you mean the key " + near + "?"
 		}
 	}
-	return append(have, e.bestFound()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
+	return append(have, e.bestFound()...), "Check the spelling, add the claim under given, or see what there is with ken recall."
 }
 
 // why explains why a claim of the owner is not in the block, or not among the
@@ -181,7 +166,7 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	}
 	why = "no leg finds it: it shares no telling word with the question, and has no vector near it"
 	if r := &e.out.receipt; r.Cause != "" {
-		why += fmt.Sprintf("; mode %s: %s", r.Mode, r.Cause)
+		why += "; " + ran(r)
 	}
 	return why, "Give the claim the words that people ask with, or configure an embedder for search by meaning."
 }
@@ -225,7 +210,7 @@ var advice = map[ken.CutReason]string{
 
 // search runs every leg of a store separately, without filter and floor, and returns
 // what each found, by its name.
-func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
+func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) map[string][]ken.Claim {
 	f := everything()
 	q := &retriever.Query{Signals: ken.Signals{Keywords: []string{question}, Question: question}, Filter: &f, Limit: most}
 	if signals != nil {
@@ -238,34 +223,26 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 	out := map[string][]ken.Claim{}
 	for _, leg := range legs {
 		res, err := leg.Search(ctx, q)
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			e.keep(ctx.Err())
+			break
 		}
 		if err != nil { // of the embedder; the other legs were searched
-			e.note(fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err))
+			if note := fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err); !slices.Contains(e.res.Notes, note) {
+				e.res.Notes = append(e.res.Notes, note)
+			}
 			continue
 		}
 		for _, h := range res.Hits {
-			if out[leg.Name()], err = appendClaim(ctx, out[leg.Name()], s, h.Ref); err != nil {
-				return nil, err
+			c, err := s.Claim(ctx, h.Ref)
+			if errors.Is(err, ken.ErrNotFound) {
+				continue
 			}
+			e.keep(err)
+			out[leg.Name()] = append(out[leg.Name()], c)
 		}
 	}
-	return out, nil
-}
-
-func appendClaim(ctx context.Context, to []ken.Claim, s store.Engine, ref store.Ref) ([]ken.Claim, error) {
-	c, err := s.Claim(ctx, ref)
-	if errors.Is(err, ken.ErrNotFound) {
-		return to, nil
-	}
-	return append(to, c), err
-}
-
-func (e *examiner) note(s string) {
-	if !slices.Contains(e.res.Notes, s) {
-		e.res.Notes = append(e.res.Notes, s)
-	}
+	return out
 }
 
 // outcome is the result of a conversation's last request.

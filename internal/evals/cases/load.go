@@ -48,105 +48,102 @@ func Parse(path string, b []byte) (File, error) {
 	b = bytes.TrimPrefix(b, []byte("\uFEFF"))
 	switch {
 	case len(b) > MaxBytes:
-		return File{}, r.wrong(nil, "", fmt.Sprintf("%d bytes; at most %d are read", len(b), MaxBytes), "Split it into several files.")
+		r.wrong(nil, "", fmt.Sprintf("%d bytes; at most %d are read", len(b), MaxBytes), "Split it into several files.")
 	case plainyaml.Deepest(string(b)) > maxDepth:
-		return File{}, r.wrong(nil, "", fmt.Sprintf("brackets or dashes nested more than %d deep", maxDepth), "Close what was opened.")
+		r.wrong(nil, "", fmt.Sprintf("brackets or dashes nested more than %d deep", maxDepth), "Close what was opened.")
 	case !utf8.Valid(b):
-		return File{}, r.wrong(nil, "", "not valid UTF-8", "Save the file as UTF-8.")
+		r.wrong(nil, "", "not valid UTF-8", "Save the file as UTF-8.")
 	}
-	n, err := r.document(b)
-	if err != nil {
-		return File{}, err
+	if r.err != nil {
+		return File{}, r.err
 	}
-	cases, err := r.cases(n)
-	return File{path, cases}, err
+	n := r.document(b)
+	if r.err != nil {
+		return File{}, r.err
+	}
+	f := File{path, r.cases(n)}
+	return f, r.err
 }
 
 // Keys at the top level of a file: the cases, and what applies to all of them.
 var fileKeys = []string{"cases", "owner", "project", "scopes", "now", "given", "canaries"}
 
-func (r *reader) cases(n ast.Node) ([]Case, error) {
-	e, err := r.entries("", n, fileKeys)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) cases(n ast.Node) (out []Case) {
+	e := r.entries("", n, fileKeys)
 	list, ok := e["cases"].(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		return nil, r.wrong(n, "cases", "no list of cases", "Write each case under cases, with a dash before its name.")
+		r.wrong(n, "cases", "no list of cases", "Write each case under cases, with a dash before its name.")
+		return nil
 	}
 	shared := Case{File: r.file}
-	if err := r.settings("", e, &shared); err != nil {
-		return nil, err
-	}
-	out := make([]Case, 0, len(list.Values))
+	r.settings("", e, &shared)
 	names := map[string]int{}
 	for i, v := range list.Values {
-		c, err := r.oneCase(at("cases", i), v, &shared)
-		if err != nil {
-			return nil, err
-		}
+		c := r.oneCase(at("cases", i), v, &shared)
 		if first, dup := names[c.Name]; dup {
-			return nil, r.wrong(v, at("cases", i)+".name", fmt.Sprintf("%q is the name of the case in line %d as well", c.Name, first), "Give each case a name of its own.")
+			r.wrong(v, at("cases", i)+".name", fmt.Sprintf("%q is the name of the case in line %d as well", c.Name, first), "Give each case a name of its own.")
+		}
+		if r.err != nil {
+			return nil
 		}
 		names[c.Name] = c.Line
 		out = append(out, c)
 	}
-	return out, nil
+	return out
 }
 
-// reader decodes YAML of one file. Its errors name the field, the file and the line.
+// reader decodes YAML of one file. It keeps the first error, which names the field, the file and the line; what is
+// decoded after it is of no use.
 type reader struct {
 	file string // for messages
+	err  error
 }
 
 // document returns the one document of a file.
-func (r *reader) document(b []byte) (ast.Node, error) {
+func (r *reader) document(b []byte) (body ast.Node) {
 	// Repeated keys are allowed here because entries reports them with both lines.
 	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, r.syntax(err)
+		msg := "not valid YAML"
+		var at *token.Token
+		if e, ok := errors.AsType[yaml.Error](err); ok {
+			msg, at = msg+": "+e.GetMessage(), e.GetToken()
+		}
+		r.located(at, "", msg, "Check the indentation and the quotes around that line.")
+		return nil
 	}
-	var body ast.Node
 	for _, doc := range tree.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
 			continue
 		}
 		if body != nil {
-			return nil, r.wrong(doc.Body, "", "a second document", "Put its cases into a file of their own.")
+			r.wrong(doc.Body, "", "a second document", "Put its cases into a file of their own.")
 		}
 		body = doc.Body
 	}
 	if body == nil {
-		return nil, r.wrong(nil, "", "nothing in it", "Write at least one case under cases.")
+		r.wrong(nil, "", "nothing in it", "Write at least one case under cases.")
 	}
-	return body, nil
+	return body
 }
 
-func (r *reader) syntax(err error) error {
-	msg := "not valid YAML"
-	var at *token.Token
-	var e yaml.Error
-	if errors.As(err, &e) {
-		msg, at = msg+": "+e.GetMessage(), e.GetToken()
-	}
-	return r.located(at, "", msg, "Check the indentation and the quotes around that line.")
-}
-
-// wrong returns an error about node n, which may be nil.
-func (r *reader) wrong(n ast.Node, field, msg, try string) error {
+// wrong records an error about node n, which may be nil.
+func (r *reader) wrong(n ast.Node, field, msg, try string) {
 	var at *token.Token
 	if n != nil {
 		at = n.GetToken()
 	}
-	return r.located(at, field, msg, try)
+	r.located(at, field, msg, try)
 }
 
-func (r *reader) located(at *token.Token, field, msg, try string) error {
+func (r *reader) located(at *token.Token, field, msg, try string) {
 	place := r.file
 	if at != nil && at.Position != nil {
 		place += ", line " + strconv.Itoa(at.Position.Line)
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg + " (" + place + ")", Try: try}
+	if r.err == nil {
+		r.err = &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg + " (" + place + ")", Try: try}
+	}
 }
 
 func line(n ast.Node) int {
@@ -158,43 +155,42 @@ func line(n ast.Node) int {
 
 // entries returns the values of a mapping, whose keys must be among known. A key
 // without a value is left out.
-func (r *reader) entries(path string, n ast.Node, known []string) (map[string]ast.Node, error) {
+func (r *reader) entries(path string, n ast.Node, known []string) map[string]ast.Node {
 	m, ok := n.(ast.MapNode)
 	if !ok {
-		return nil, r.wrong(n, path, describe(n)+" where keys with values belong", "Use some of "+strings.Join(known, ", ")+".")
+		r.wrong(n, path, describe(n)+" where keys with values belong", "Use some of "+strings.Join(known, ", ")+".")
+		return nil
 	}
 	out, lines := map[string]ast.Node{}, map[string]int{}
-	for it := m.MapRange(); it.Next(); {
+	for it := m.MapRange(); r.err == nil && it.Next(); {
 		s, ok := it.Key().(*ast.StringNode)
 		if !ok {
-			return nil, r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+			r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+			break
 		}
-		field := join(path, s.Value)
 		if first, dup := lines[s.Value]; dup {
-			return nil, r.wrong(s, field, "given again after line "+strconv.Itoa(first), "Keep one of the two.")
+			r.wrong(s, join(path, s.Value), "given again after line "+strconv.Itoa(first), "Keep one of the two.")
 		}
 		lines[s.Value] = line(s)
-		if err := r.known(s, path, known); err != nil {
-			return nil, err
-		}
+		r.known(s, path, known)
 		if it.Value().Type() != ast.NullType {
 			out[s.Value] = it.Value()
 		}
 	}
-	return out, nil
+	return out
 }
 
-// known returns an error for an unknown key, with the nearest known key.
-func (r *reader) known(key *ast.StringNode, path string, known []string) error {
+// known records an error for an unknown key, with the nearest known key.
+func (r *reader) known(key *ast.StringNode, path string, known []string) {
 	try := "Use one of " + strings.Join(known, ", ") + "."
 	switch near := nearest(key.Value, known); near {
 	case key.Value:
-		return nil
+		return
 	case "":
 	default:
 		try = "Use " + near + "."
 	}
-	return r.wrong(key, join(path, key.Value), "unknown key", try)
+	r.wrong(key, join(path, key.Value), "unknown key", try)
 }
 
 func join(path, name string) string {
@@ -215,97 +211,89 @@ func elements(n ast.Node) []ast.Node {
 }
 
 // text decodes a non-empty string.
-func (r *reader) text(path string, n ast.Node) (string, error) {
-	var s string
+func (r *reader) text(path string, n ast.Node) (s string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		s = n.Value
 	case *ast.LiteralNode:
 		s = strings.TrimSuffix(n.Value.Value, "\n")
 	default:
-		return "", r.wrong(n, path, describe(n)+" is not text", "Put text there, in quotes if it looks like something else.")
+		r.wrong(n, path, describe(n)+" is not text", "Put text there, in quotes if it looks like something else.")
 	}
 	if strings.TrimSpace(s) == "" {
-		return "", r.wrong(n, path, "empty", "Put text there, or leave the key out.")
+		r.wrong(n, path, "empty", "Put text there, or leave the key out.")
 	}
-	return s, nil
+	return s
 }
 
-func (r *reader) texts(path string, n ast.Node) ([]string, error) {
-	var out []string
+func (r *reader) texts(path string, n ast.Node) (out []string) {
 	for i, e := range elements(n) {
-		s, err := r.text(at(path, i), e)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
+		out = append(out, r.text(at(path, i), e))
 	}
-	return out, nil
+	return out
 }
 
 // count decodes a whole number from 1 to a million.
-func (r *reader) count(path string, n ast.Node) (int, error) {
+func (r *reader) count(path string, n ast.Node) int {
 	if i, ok := n.(*ast.IntegerNode); ok {
 		if v, err := strconv.Atoi(fmt.Sprint(i.Value)); err == nil && v >= 1 && v <= 1_000_000 {
-			return v, nil
+			return v
 		}
 	}
-	return 0, r.wrong(n, path, describe(n)+" is not a whole number from 1 to 1000000", "Write a number such as 5.")
+	r.wrong(n, path, describe(n)+" is not a whole number from 1 to 1000000", "Write a number such as 5.")
+	return 0
 }
 
-func (r *reader) boolean(path string, n ast.Node) (bool, error) {
-	if b, ok := n.(*ast.BoolNode); ok {
-		return b.Value, nil
+func (r *reader) boolean(path string, n ast.Node) bool {
+	b, ok := n.(*ast.BoolNode)
+	if !ok {
+		r.wrong(n, path, describe(n)+" is neither true nor false", "Write true or false.")
+		return false
 	}
-	return false, r.wrong(n, path, describe(n)+" is neither true nor false", "Write true or false.")
+	return b.Value
 }
 
 // value converts a node to the value that encoding/json would decode.
-func (r *reader) value(path string, n ast.Node) (any, error) {
+func (r *reader) value(path string, n ast.Node) any {
 	switch n := n.(type) {
 	case *ast.NullNode:
-		return nil, nil
+		return nil
 	case *ast.StringNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.LiteralNode:
-		return strings.TrimSuffix(n.Value.Value, "\n"), nil
+		return strings.TrimSuffix(n.Value.Value, "\n")
 	case *ast.BoolNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.IntegerNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.FloatNode:
 		if !math.IsInf(n.Value, 0) && !math.IsNaN(n.Value) {
-			return n.Value, nil
+			return n.Value
 		}
 	case *ast.SequenceNode:
 		out := make([]any, len(n.Values))
 		for i, e := range n.Values {
-			var err error
-			if out[i], err = r.value(at(path, i), e); err != nil {
-				return nil, err
-			}
+			out[i] = r.value(at(path, i), e)
 		}
-		return out, nil
+		return out
 	case ast.MapNode:
 		out := map[string]any{}
 		for it := n.MapRange(); it.Next(); {
 			k, ok := it.Key().(*ast.StringNode)
 			if !ok {
-				return nil, r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+				r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+				break
 			}
 			field := join(path, k.Value)
 			if _, dup := out[k.Value]; dup {
-				return nil, r.wrong(k, field, "given twice", "Keep one of the two.")
+				r.wrong(k, field, "given twice", "Keep one of the two.")
 			}
-			v, err := r.value(field, it.Value())
-			if err != nil {
-				return nil, err
-			}
-			out[k.Value] = v
+			out[k.Value] = r.value(field, it.Value())
 		}
-		return out, nil
+		return out
 	}
-	return nil, r.wrong(n, path, describe(n)+" is not supported", "Write text, numbers, true, false, lists and keys with values.")
+	r.wrong(n, path, describe(n)+" is not supported", "Write text, numbers, true, false, lists and keys with values.")
+	return nil
 }
 
 // describe names the type of an unexpected node.

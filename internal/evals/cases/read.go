@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,267 +28,189 @@ var (
 )
 
 // oneCase decodes a case, starting from what the file sets for all cases.
-func (r *reader) oneCase(path string, n ast.Node, shared *Case) (Case, error) {
+func (r *reader) oneCase(path string, n ast.Node, shared *Case) Case {
 	c := *shared
 	c.Line = line(n)
 	c.Given, c.Want.Canaries = slices.Clone(c.Given), slices.Clone(c.Want.Canaries)
-	e, err := r.entries(path, n, caseKeys)
-	if err != nil {
-		return c, err
-	}
+	e := r.entries(path, n, caseKeys)
 	if e["name"] == nil {
-		return c, r.wrong(n, path+".name", "missing", "Say in a few words what the case is about.")
+		r.wrong(n, path+".name", "missing", "Say in a few words what the case is about.")
+		return c
 	}
-	if c.Name, err = r.text(path+".name", e["name"]); err != nil {
-		return c, err
-	}
-	for _, read := range []func(string, map[string]ast.Node, *Case) error{r.settings, r.messages, r.expected} {
-		if err := read(path, e, &c); err != nil {
-			return c, err
-		}
-	}
+	c.Name = r.text(path+".name", e["name"])
+	r.settings(path, e, &c)
+	r.messages(path, e, &c)
+	r.expected(path, e, &c)
 	switch w := &c.Want; {
 	case len(c.Messages) == 0:
-		return c, r.wrong(n, path, "nothing is asked", "Give ask a question, or conversation a list of messages.")
+		r.wrong(n, path, "nothing is asked", "Give ask a question, or conversation a list of messages.")
 	case w.none():
-		return c, r.wrong(n, path, "nothing is expected", "Add some of "+expectations+".")
+		r.wrong(n, path, "nothing is expected", "Add some of "+expectations+".")
 	case w.BlockEmpty != nil && *w.BlockEmpty && len(w.Inject) > 0 && len(c.Messages) == 1: // no earlier block contains it
-		return c, r.wrong(e["block_empty"], path+".block_empty", "true, and must_inject wants something in the block", "Keep one of the two.")
+		r.wrong(e["block_empty"], path+".block_empty", "true, and must_inject wants something in the block", "Keep one of the two.")
 	case w.Stranger != "" && w.Stranger == c.Owner:
-		return c, r.wrong(n, path+".other_owner_sees_nothing", w.Stranger+" is the owner of the case", "Name somebody else.")
+		r.wrong(n, path+".other_owner_sees_nothing", w.Stranger+" is the owner of the case", "Name somebody else.")
 	}
-	return c, nil
+	return c
 }
 
 // settings decodes the keys that a case and a file have in common. Lists are appended
 // to those of c.
-func (r *reader) settings(path string, e map[string]ast.Node, c *Case) error {
-	for _, f := range []struct {
-		name string
-		into *string
-	}{{"owner", &c.Owner}, {"project", &c.Project}} {
-		if n := e[f.name]; n != nil {
-			s, err := r.text(join(path, f.name), n)
-			if err != nil {
-				return err
-			}
-			*f.into = s
-		}
+func (r *reader) settings(path string, e map[string]ast.Node, c *Case) {
+	if n := e["owner"]; n != nil {
+		c.Owner = r.text(join(path, "owner"), n)
+	}
+	if n := e["project"]; n != nil {
+		c.Project = r.text(join(path, "project"), n)
 	}
 	if n := e["scopes"]; n != nil {
 		c.Scopes = []ken.Scope{} // an empty list admits only unscoped claims
 		for i, v := range elements(n) {
-			s, err := r.scope(at(join(path, "scopes"), i), v)
-			if err != nil {
-				return err
-			}
-			c.Scopes = append(c.Scopes, s)
+			c.Scopes = append(c.Scopes, r.scope(at(join(path, "scopes"), i), v))
 		}
 	}
 	if n := e["now"]; n != nil {
-		var err error
-		if c.Now, err = r.moment(join(path, "now"), n); err != nil {
-			return err
-		}
+		c.Now = r.moment(join(path, "now"), n)
 	}
 	if n := e["given"]; n != nil {
 		c.Alone = true
 		for i, v := range elements(n) {
-			g, err := r.given(at(join(path, "given"), i), v)
-			if err != nil {
-				return err
-			}
-			if g.Claim.Owner == "" {
-				g.Claim.Owner = c.Owner
-			}
+			g := r.given(at(join(path, "given"), i), v)
+			g.Claim.Owner = cmp.Or(g.Claim.Owner, c.Owner)
 			c.Given = append(c.Given, g)
 		}
 	}
 	if n := e["canaries"]; n != nil {
-		list, err := r.texts(join(path, "canaries"), n)
-		if err != nil {
-			return err
-		}
-		c.Want.Canaries = append(c.Want.Canaries, list...)
+		c.Want.Canaries = append(c.Want.Canaries, r.texts(join(path, "canaries"), n)...)
 	}
-	return nil
 }
 
-func (r *reader) scope(path string, n ast.Node) (ken.Scope, error) {
-	s, err := r.text(path, n)
+func (r *reader) scope(path string, n ast.Node) ken.Scope {
+	scope, err := ken.ParseScope(r.text(path, n))
 	if err != nil {
-		return ken.Scope{}, err
+		r.wrong(n, path, err.Error(), ken.Hint(err))
 	}
-	scope, err := ken.ParseScope(s)
-	if err != nil {
-		return scope, r.wrong(n, path, err.Error(), ken.Hint(err))
-	}
-	return scope, nil
+	return scope
 }
 
-func (r *reader) moment(path string, n ast.Node) (time.Time, error) {
-	s, err := r.text(path, n)
-	if err != nil {
-		return time.Time{}, err
-	}
+func (r *reader) moment(path string, n ast.Node) time.Time {
+	s := r.text(path, n)
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), nil
+			return t.UTC()
 		}
 	}
-	return time.Time{}, r.wrong(n, path, fmt.Sprintf("%q is not a moment", s), "Write a date such as 2031-05-01, or an RFC 3339 time.")
+	r.wrong(n, path, fmt.Sprintf("%q is not a moment", s), "Write a date such as 2031-05-01, or an RFC 3339 time.")
+	return time.Time{}
 }
 
 // messages decodes ask or conversation.
-func (r *reader) messages(path string, e map[string]ast.Node, c *Case) error {
+func (r *reader) messages(path string, e map[string]ast.Node, c *Case) {
 	ask, list := e["ask"], e["conversation"]
 	switch {
 	case ask != nil && list != nil:
-		return r.wrong(list, path+".conversation", "given beside ask", "Keep one of the two.")
+		r.wrong(list, path+".conversation", "given beside ask", "Keep one of the two.")
+		return
 	case ask != nil:
-		text, err := r.text(path+".ask", ask)
-		c.Messages = []ken.Message{{Role: "user", Text: text}}
-		return err
+		c.Messages = []ken.Message{{Role: "user", Text: r.text(path+".ask", ask)}}
+		return
 	case list == nil:
-		return nil
+		return
 	}
 	path += ".conversation"
-	users := 0
 	for i, v := range elements(list) {
-		m, err := r.entries(at(path, i), v, roles)
-		if err != nil {
-			return err
-		}
+		m := r.entries(at(path, i), v, roles)
 		if len(m) != 1 {
-			return r.wrong(v, at(path, i), "not one message", "Write one role and its text after each dash, as in - user: How are transfers retried?")
+			r.wrong(v, at(path, i), "not one message", "Write one role and its text after each dash, as in - user: How are transfers retried?")
+			return
 		}
 		for role, n := range m {
-			text, err := r.text(at(path, i)+"."+role, n)
-			if err != nil {
-				return err
-			}
-			c.Messages = append(c.Messages, ken.Message{Role: role, Text: text})
-			if role == "user" {
-				users++
-			}
+			c.Messages = append(c.Messages, ken.Message{Role: role, Text: r.text(at(path, i)+"."+role, n)})
 		}
 	}
-	if users == 0 {
-		return r.wrong(list, path, "no message of the user's", "Add what the user says, as in - user: How are transfers retried?")
+	if !slices.ContainsFunc(c.Messages, func(m ken.Message) bool { return m.Role == "user" }) {
+		r.wrong(list, path, "no message of the user's", "Add what the user says, as in - user: How are transfers retried?")
 	}
-	return nil
 }
 
 // expected decodes the expectations.
-func (r *reader) expected(path string, e map[string]ast.Node, c *Case) (err error) {
+func (r *reader) expected(path string, e map[string]ast.Node, c *Case) {
 	w := &c.Want
 	for _, f := range []struct {
 		name string
 		into *[]Matcher
 	}{{"must_recall", &w.Recall}, {"must_not_recall", &w.NotRecall}, {"must_inject", &w.Inject}, {"must_not_inject", &w.NotInject}} {
 		if n := e[f.name]; n != nil {
-			if *f.into, err = r.matchers(path+"."+f.name, n, f.into == &w.Recall); err != nil {
-				return err
-			}
+			*f.into = r.matchers(path+"."+f.name, n, f.into == &w.Recall)
 		}
 	}
 	if n := e["within"]; n != nil {
-		within, err := r.count(path+".within", n)
-		if err != nil {
-			return err
-		}
+		within := r.count(path+".within", n)
 		if len(w.Recall) == 0 {
-			return r.wrong(n, path+".within", "there is no must_recall that it could bound", "Add must_recall, or leave within out.")
+			r.wrong(n, path+".within", "there is no must_recall that it could bound", "Add must_recall, or leave within out.")
 		}
 		for i := range w.Recall {
-			if w.Recall[i].Within == 0 {
-				w.Recall[i].Within = within
-			}
+			w.Recall[i].Within = cmp.Or(w.Recall[i].Within, within)
 		}
 	}
 	if n := e["block_empty"]; n != nil {
-		empty, err := r.boolean(path+".block_empty", n)
-		if err != nil {
-			return err
-		}
+		empty := r.boolean(path+".block_empty", n)
 		w.BlockEmpty = &empty
 	}
 	if n := e["max_chars"]; n != nil {
-		if w.MaxChars, err = r.count(path+".max_chars", n); err != nil {
-			return err
-		}
+		w.MaxChars = r.count(path+".max_chars", n)
 	}
 	if n := e["mode"]; n != nil {
-		if w.Mode, err = r.mode(path+".mode", n); err != nil {
-			return err
-		}
+		w.Mode = r.mode(path+".mode", n)
 	}
 	if n := e["other_owner_sees_nothing"]; n != nil {
-		w.Stranger, err = r.text(path+".other_owner_sees_nothing", n)
+		w.Stranger = r.text(path+".other_owner_sees_nothing", n)
 	}
-	return err
 }
 
-func (r *reader) mode(path string, n ast.Node) (ken.Mode, error) {
-	s, err := r.text(path, n)
-	if err != nil {
-		return "", err
-	}
+func (r *reader) mode(path string, n ast.Node) ken.Mode {
+	s := r.text(path, n)
 	modes := []string{string(ken.ModeHybrid), string(ken.ModeKeyword), string(ken.ModeVector), string(ken.ModeNone)}
 	if !slices.Contains(modes, s) {
-		return "", r.wrong(n, path, fmt.Sprintf("unknown mode %q", s), "Use one of "+strings.Join(modes, ", ")+".")
+		r.wrong(n, path, fmt.Sprintf("unknown mode %q", s), "Use one of "+strings.Join(modes, ", ")+".")
 	}
-	return ken.Mode(s), nil
+	return ken.Mode(s)
 }
 
-func (r *reader) matchers(path string, n ast.Node, ranked bool) ([]Matcher, error) {
-	var out []Matcher
+func (r *reader) matchers(path string, n ast.Node, ranked bool) (out []Matcher) {
 	for i, v := range elements(n) {
-		m, err := r.matcher(at(path, i), v, ranked)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
+		out = append(out, r.matcher(at(path, i), v, ranked))
 	}
 	if len(out) == 0 {
-		return nil, r.wrong(n, path, "an empty list", "Say what, or leave the key out.")
+		r.wrong(n, path, "an empty list", "Say what, or leave the key out.")
 	}
-	return out, nil
+	return out
 }
 
 // matcher decodes one of id, key, source, text and regexp; a plain string is text.
-func (r *reader) matcher(path string, n ast.Node, ranked bool) (m Matcher, err error) {
+func (r *reader) matcher(path string, n ast.Node, ranked bool) (m Matcher) {
 	if _, isMap := n.(ast.MapNode); !isMap {
-		m.Text, err = r.text(path, n)
-		return m, err
+		return Matcher{Text: r.text(path, n)}
 	}
 	keys := matcherKeys
 	if ranked {
 		keys = append(slices.Clone(keys), "within")
 	}
-	e, err := r.entries(path, n, keys)
-	if err != nil {
-		return m, err
-	}
+	e := r.entries(path, n, keys)
 	if v := e["within"]; v != nil {
-		if m.Within, err = r.count(path+".within", v); err != nil {
-			return m, err
-		}
+		m.Within = r.count(path+".within", v)
 		delete(e, "within")
 	}
 	if len(e) != 1 {
-		return m, r.wrong(n, path, fmt.Sprintf("%d ways to say what is meant", len(e)), "Give exactly one of "+strings.Join(matcherKeys, ", ")+".")
+		r.wrong(n, path, fmt.Sprintf("%d ways to say what is meant", len(e)), "Give exactly one of "+strings.Join(matcherKeys, ", ")+".")
+		return m
 	}
 	for name, v := range e {
-		s, err := r.text(path+"."+name, v)
-		if err != nil {
-			return m, err
-		}
-		if err := m.set(name, s); err != nil {
-			return m, r.wrong(v, path+"."+name, err.Error(), ken.Hint(err))
+		if err := m.set(name, r.text(path+"."+name, v)); err != nil {
+			r.wrong(v, path+"."+name, err.Error(), ken.Hint(err))
 		}
 	}
-	return m, nil
+	return m
 }
 
 func (m *Matcher) set(name, s string) (err error) {
@@ -320,25 +243,16 @@ var shortNames = map[string]string{"session": "session_id", "branch": "branch_id
 
 // given decodes a claim: a mapping with the fields of an export, or only its text.
 // Meaning, defaults and checks of the fields are those of an import.
-func (r *reader) given(path string, n ast.Node) (Given, error) {
+func (r *reader) given(path string, n ast.Node) Given {
 	g := Given{Line: line(n)}
 	fields := map[string]any{}
 	if _, isMap := n.(ast.MapNode); isMap {
-		e, err := r.entries(path, n, givenKeys)
-		if err != nil {
-			return g, err
-		}
+		e := r.entries(path, n, givenKeys)
 		for _, name := range slices.Sorted(maps.Keys(e)) {
-			if fields[name], err = r.value(join(path, name), e[name]); err != nil {
-				return g, err
-			}
+			fields[name] = r.value(join(path, name), e[name])
 		}
 	} else {
-		text, err := r.text(path, n)
-		if err != nil {
-			return g, err
-		}
-		fields["text"] = text
+		fields["text"] = r.text(path, n)
 	}
 	for name, full := range shortNames {
 		v, ok := fields[name]
@@ -346,7 +260,7 @@ func (r *reader) given(path string, n ast.Node) (Given, error) {
 			continue
 		}
 		if _, both := fields[full]; both {
-			return g, r.wrong(n, join(path, name), "given as "+full+" as well", "Keep one of the two.")
+			r.wrong(n, join(path, name), "given as "+full+" as well", "Keep one of the two.")
 		}
 		delete(fields, name)
 		fields[full] = v
@@ -354,7 +268,7 @@ func (r *reader) given(path string, n ast.Node) (Given, error) {
 	if s, ok := fields["scope"].(string); ok {
 		scope, err := ken.ParseScope(s)
 		if err != nil {
-			return g, r.wrong(n, join(path, "scope"), err.Error(), ken.Hint(err))
+			r.wrong(n, join(path, "scope"), err.Error(), ken.Hint(err))
 		}
 		fields["scope"] = scope
 	}
@@ -365,26 +279,29 @@ func (r *reader) given(path string, n ast.Node) (Given, error) {
 	}
 	raw, err := json.Marshal(fields)
 	if err != nil {
-		return g, r.wrong(n, path, err.Error(), "Write text, numbers, true, false, lists and keys with values.")
+		r.wrong(n, path, err.Error(), "Write text, numbers, true, false, lists and keys with values.")
+	}
+	if r.err != nil {
+		return g
 	}
 	for l := range jsonl.Read(bytes.NewReader(raw), r.file) {
 		if l.Err != nil {
-			return g, r.refused(n, path, l.Err)
+			r.refused(n, path, l.Err)
 		}
 		g.Claim = l.Claim
 	}
-	return g, nil
+	return g
 }
 
-// refused converts an import's error about a claim.
-func (r *reader) refused(n ast.Node, path string, err error) error {
+// refused records an import's error about a claim.
+func (r *reader) refused(n ast.Node, path string, err error) {
 	field, msg := path, err.Error()
-	if e := (*ken.Error)(nil); errors.As(err, &e) && e.Field != "" {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Field != "" {
 		field = join(path, e.Field)
 		msg = e.Msg
 		if e.Err != nil {
 			msg += ": " + e.Err.Error()
 		}
 	}
-	return r.wrong(n, field, msg, ken.Hint(err))
+	r.wrong(n, field, msg, ken.Hint(err))
 }

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,12 +106,7 @@ func owners(list []Case, configured string) []string {
 }
 
 // owner returns name, or the configured owner if it is empty.
-func (r *runner) owner(name string) string {
-	if name == "" {
-		return r.cfg.Knowledge.Owner
-	}
-	return name
-}
+func (r *runner) owner(name string) string { return cmp.Or(name, r.cfg.Knowledge.Owner) }
 
 func (r *runner) run(ctx context.Context, c *Case) (Result, error) {
 	start := r.o.Now()
@@ -391,13 +387,6 @@ func plain(text string) string {
 // MarshalJSON encodes what a program needs of a result: the place of the case, and its
 // failures.
 func (r Result) MarshalJSON() ([]byte, error) {
-	failures, notes := r.Failures, r.Notes
-	if failures == nil {
-		failures = []Failure{}
-	}
-	if notes == nil {
-		notes = []string{}
-	}
 	return json.Marshal(struct {
 		File     string    `json:"file"`
 		Line     int       `json:"line"`
@@ -407,5 +396,6 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		Chars    int       `json:"chars"` // of the turn's block
 		Failures []Failure `json:"failures"`
 		Notes    []string  `json:"notes"`
-	}{r.Case.File, r.Case.Line, r.Case.Name, r.OK(), string(r.Receipt.Mode), r.Receipt.Chars, failures, notes})
+	}{r.Case.File, r.Case.Line, r.Case.Name, r.OK(), string(r.Receipt.Mode), r.Receipt.Chars,
+		append([]Failure{}, r.Failures...), append([]string{}, r.Notes...)})
 }

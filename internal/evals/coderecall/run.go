@@ -25,8 +25,8 @@ const SilentChars = 600
 // Answer is the rated block of one question.
 type Answer struct {
 	Question
-	First   int      `json:"first"`   // position of the first item of implementing code; 0 for none
-	CodeAt  int      `json:"code_at"` // place of the first item of implementing code; 0 for none
+	First   int      `json:"first"`   // position of the first item that is an answer; 0 for none
+	CodeAt  int      `json:"code_at"` // position of the first item of implementing code; 0 for none
 	Chars   int      `json:"chars"`   // of the block
 	Headers int      `json:"headers"` // number of these in the items' headers
 	Items   []string `json:"items"`   // the items' sources, in the order of the block

@@ -36,9 +36,7 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 		return corpus(ctx, filepath.Join(dir, corpusFile))
 	}}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	asked, err := Questions(ctx, filepath.Join(dir, queriesFile))
 	if err != nil {
@@ -269,24 +267,30 @@ func explain(err error) (field, msg string) {
 	return "", "not valid JSON: " + err.Error()
 }
 
-// linesOf yields the non-blank lines of a file. It stops when ctx ends.
-func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
-	return func(yield func(*line, error) bool) {
+// reading yields what read finds in a file. It stops when ctx ends.
+func reading[T any](ctx context.Context, path string, read func(r io.Reader, name string) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		f, err := os.Open(path)
 		if err != nil {
-			yield(nil, unreadable(path, err))
+			yield(none, unreadable(path, err))
 			return
 		}
 		defer f.Close()
-		for l, err := range linesIn(f, filepath.Base(path)) {
+		for v, err := range read(f, filepath.Base(path)) {
 			if ctx.Err() != nil {
-				l, err = nil, ctx.Err()
+				v, err = none, ctx.Err()
 			}
-			if !yield(l, err) || err != nil {
+			if !yield(v, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// linesOf yields the non-blank lines of a file.
+func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
+	return reading(ctx, path, linesIn)
 }
 
 func linesIn(r io.Reader, name string) iter.Seq2[*line, error] {
@@ -378,10 +382,7 @@ func NoAnswer(ctx context.Context, path string) ([]Query, error) {
 			if err != nil {
 				return nil, err
 			}
-			q.ID, q.Text, q.Conv = read.ID, read.Text, read.Conv
-			if read.Category != "" {
-				q.Category = read.Category
-			}
+			q.ID, q.Text, q.Conv, q.Category = read.ID, read.Text, read.Conv, cmp.Or(read.Category, q.Category)
 		}
 		out = append(out, q)
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,9 +59,7 @@ func (e *evidence) UnmarshalJSON(b []byte) error {
 func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 	s := &Set{Format: FormatLoCoMo, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, turnsOf) }}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	lost := 0
 	for e, err := range elements[conversation](ctx, path) {
@@ -103,10 +99,7 @@ func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 
 // convOf returns the name of the conversation, or its index if it has no name.
 func convOf(e *element[conversation]) string {
-	if e.value.ID != "" {
-		return e.value.ID
-	}
-	return "conv-" + strconv.Itoa(e.index)
+	return cmp.Or(e.value.ID, "conv-"+strconv.Itoa(e.index))
 }
 
 // turnsOf returns the turns of all sessions. An image is represented by its caption, in
@@ -126,7 +119,7 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 		var spoken []locomoTurn
 		if err := json.Unmarshal(c.Conversation[name], &spoken); err != nil {
 			field, msg := explain(err)
-			return nil, e.fault("conversation."+name+dotted(field), msg, "Give a list of turns.")
+			return nil, e.fault(strings.TrimSuffix("conversation."+name+"."+field, "."), msg, "Give a list of turns.")
 		}
 		var date string
 		if raw := c.Conversation[name+"_date_time"]; raw != nil {
@@ -154,13 +147,6 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 		}
 	}
 	return out, nil
-}
-
-func dotted(field string) string {
-	if field == "" {
-		return ""
-	}
-	return "." + field
 }
 
 // longMemQuestion is one element of a LongMemEval file (Wu et al. 2024): a question with the
@@ -197,9 +183,7 @@ const abstention = "_abs"
 func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) {
 	s := &Set{Format: FormatLongMemEval, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, remembered) }}
 	if o.Questions != "" {
-		var err error
-		s.Queries, err = Questions(ctx, o.Questions)
-		return s, err
+		return s.asking(ctx, o.Questions)
 	}
 	unjudged := 0
 	for e, err := range elements[longMemQuestion](ctx, path) {
@@ -338,22 +322,7 @@ func remembered(e *element[longMemQuestion]) ([]Record, error) {
 // elements yields the objects of a file that is a JSON array, or an object with the
 // array under "data". Only one object is in memory at a time. The index starts at 0.
 func elements[T any](ctx context.Context, path string) iter.Seq2[element[T], error] {
-	return func(yield func(element[T], error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(element[T]{}, unreadable(path, err))
-			return
-		}
-		defer f.Close()
-		for e, err := range elementsIn[T](f, filepath.Base(path)) {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
+	return reading(ctx, path, elementsIn[T])
 }
 
 // element is one object of the array, with its index.

@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -110,33 +109,22 @@ func (q *Query) NoAnswer() bool { return q.Judged && len(q.Relevant) == 0 }
 // openClaims reads an export of Ken's claims and the questions in the same folder.
 // Relevant ids are the claims' ids or keys.
 func openClaims(ctx context.Context, path, questions string, o Options) (*Set, error) {
-	s := &Set{Format: FormatClaims, records: func(ctx context.Context) iter.Seq2[Record, error] { return claims(ctx, path) }}
-	var err error
-	s.Queries, err = Questions(ctx, cmp.Or(o.Questions, questions))
+	s := &Set{Format: FormatClaims, records: func(ctx context.Context) iter.Seq2[Record, error] { return reading(ctx, path, claims) }}
+	s, err := s.asking(ctx, cmp.Or(o.Questions, questions))
 	for i := range s.Queries { // the claims of one owner have no conversations
 		s.Queries[i].Conv = ""
 	}
 	return s, err
 }
 
-func claims(ctx context.Context, path string) iter.Seq2[Record, error] {
+func claims(in io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		name := filepath.Base(path)
-		f, err := os.Open(path)
-		if err != nil {
-			yield(Record{}, unreadable(path, err))
-			return
-		}
-		defer f.Close()
-		for l := range jsonl.Read(f, name) {
-			r := Record{ID: cmp.Or(l.Claim.ID, l.Claim.Key), Session: l.Claim.Session, Claim: &l.Claim, Prior: l.History,
-				Place: fmt.Sprintf("%s:%d", name, l.N)}
-			err := ctx.Err()
+		for l := range jsonl.Read(in, name) {
+			place := fmt.Sprintf("%s:%d", name, l.N)
+			r := Record{ID: cmp.Or(l.Claim.ID, l.Claim.Key, place), Session: l.Claim.Session, Claim: &l.Claim, Prior: l.History, Place: place}
+			var err error
 			if l.Err != nil {
 				err = claimFault(name, l.N, l.Err)
-			}
-			if r.ID == "" {
-				r.ID = r.Place
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -147,8 +135,7 @@ func claims(ctx context.Context, path string) iter.Seq2[Record, error] {
 
 // claimFault adds the line to an error about a claim.
 func claimFault(name string, n int, err error) error {
-	var e *ken.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ken.Error](err); ok {
 		return at(name, n, e.Field, e.Msg, cmp.Or(e.Try, "Correct the line."))
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -191,6 +178,13 @@ func Questions(ctx context.Context, path string) ([]Query, error) {
 		out = append(out, q)
 	}
 	return out, nil
+}
+
+// asking sets the set's questions to those of a file.
+func (s *Set) asking(ctx context.Context, path string) (*Set, error) {
+	var err error
+	s.Queries, err = Questions(ctx, path)
+	return s, err
 }
 
 func (l *line) question() (Query, error) {
@@ -259,19 +253,14 @@ func ParseTime(s string) (time.Time, error) {
 	for _, layout := range layouts {
 		for _, try := range []string{clean, strings.ToLower(clean)} { // "PM" and "pm"
 			if t, err := time.Parse(layout, try); err == nil {
-				return bounded(t.UTC())
+				if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 { // RFC 3339 can't represent it
+					return time.Time{}, errTime
+				}
+				return t, nil
 			}
 		}
 	}
 	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(shorten(s))))
-}
-
-// bounded rejects a time that RFC 3339 can't represent.
-func bounded(t time.Time) (time.Time, error) {
-	if y := t.Year(); y < 1 || y > 9999 {
-		return time.Time{}, errTime
-	}
-	return t, nil
 }
 
 func shorten(s string) string {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -85,15 +86,8 @@ func replaceable(dir string) error {
 		return cannotWrite(err)
 	}
 	made := map[string]bool{"corpus.jsonl": true, "queries.jsonl": true, "qrels": true, aboutFile: true, ".gitignore": true}
-	marked := false
-	for _, e := range entries {
-		marked = marked || e.Name() == aboutFile
-		if !made[e.Name()] {
-			marked = false
-			break
-		}
-	}
-	if !marked {
+	marked := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == aboutFile })
+	if !marked || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !made[e.Name()] }) {
 		return &ken.Error{Code: ken.CodeExists, Field: "--out", Msg: dir + " is not empty, and not a set that ken eval generate made",
 			Try: "Name another folder, or empty this one."}
 	}
@@ -189,16 +183,12 @@ func (s *Set) queries(w io.Writer) error {
 }
 
 func (s *Set) qrels(w io.Writer) error {
-	if _, err := io.WriteString(w, "query-id\tcorpus-id\tscore\n"); err != nil {
-		return err
-	}
+	rows := "query-id\tcorpus-id\tscore\n"
 	for i, q := range s.Questions {
-		if q.Want == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\t1\n", id(i), q.Want); err != nil {
-			return err
+		if q.Want != "" {
+			rows += fmt.Sprintf("%s\t%s\t1\n", id(i), q.Want)
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, rows)
+	return err
 }

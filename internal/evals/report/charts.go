@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,29 +13,26 @@ import (
 // series is the number of colours and shapes; further modes reuse them.
 const series = 6
 
+// shapes are the corners of the series' polygons. The first series has circles.
+var shapes = [series][]float64{
+	1: {-.85, -.85, .85, -.85, .85, .85, -.85, .85},
+	2: {0, -1.25, 1.25, 0, 0, 1.25, -1.25, 0},
+	3: {0, -1.1, 1.1, .9, -1.1, .9},
+	4: {0, 1.1, 1.1, -.9, -1.1, -.9},
+	5: {-1.2, -.4, 1.2, -.4, 1.2, .4, -1.2, .4},
+}
+
 // mark returns the i-th series' shape at a point.
 func mark(i int, x, y, size float64) raw {
 	fill := fmt.Sprintf(`fill="var(--c%d)"`, i%series)
-	path := func(points ...float64) raw {
-		var s []string
-		for k := 0; k < len(points); k += 2 {
-			s = append(s, fmt.Sprintf("%.1f,%.1f", x+points[k]*size, y+points[k+1]*size))
-		}
-		return raw(fmt.Sprintf(`<polygon points="%s" %s/>`, strings.Join(s, " "), fill))
+	var points []string
+	for p := range slices.Chunk(shapes[i%series], 2) {
+		points = append(points, fmt.Sprintf("%.1f,%.1f", x+p[0]*size, y+p[1]*size))
 	}
-	switch i % series {
-	case 1:
-		return path(-.85, -.85, .85, -.85, .85, .85, -.85, .85)
-	case 2:
-		return path(0, -1.25, 1.25, 0, 0, 1.25, -1.25, 0)
-	case 3:
-		return path(0, -1.1, 1.1, .9, -1.1, .9)
-	case 4:
-		return path(0, 1.1, 1.1, -.9, -1.1, -.9)
-	case 5:
-		return path(-1.2, -.4, 1.2, -.4, 1.2, .4, -1.2, .4)
+	if points == nil {
+		return raw(fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" %s/>`, x, y, size, fill))
 	}
-	return raw(fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" %s/>`, x, y, size, fill))
+	return raw(fmt.Sprintf(`<polygon points="%s" %s/>`, strings.Join(points, " "), fill))
 }
 
 // modeOf returns the mode of a variant, without the varied settings.
@@ -84,13 +82,10 @@ func legend(order []string) raw {
 }
 
 // plot builds a chart: a figure with one SVG and a caption.
-type plot struct {
-	page
-	width, height float64
-}
+type plot struct{ page }
 
 func newPlot(caption, label string, width, height float64) *plot {
-	p := &plot{width: width, height: height}
+	p := &plot{}
 	p.put(`<figure>`)
 	if caption != "" {
 		p.put(`<figcaption>%s</figcaption>`, caption)
@@ -316,10 +311,7 @@ func alongOneKey(r *sweep.Report) (key string, values []string, lines []curve) {
 			return "", nil, nil
 		}
 		for k, v := range s.Settings {
-			if key == "" {
-				key = k
-			}
-			if k != key {
+			if key = cmp.Or(key, k); k != key {
 				return "", nil, nil
 			}
 			if !slices.Contains(values, v) {

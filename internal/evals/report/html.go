@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -64,7 +65,7 @@ func (p *page) put(format string, args ...any) {
 
 func (p *page) report(r *sweep.Report) {
 	p.put(`<section><h1>%s</h1><p class="facts">%d questions: %d with an answer, %d without. %d records in %d %s. Embedder: %s. Seed %d.</p>`,
-		r.Dataset, r.N, r.Queries, r.NoAnswer, r.Corpus, r.Owners, plural(r.Owners, "store", "stores"), orNone(r.Embedder), r.Seed)
+		r.Dataset, r.N, r.Queries, r.NoAnswer, r.Corpus, r.Owners, plural(r.Owners, "store", "stores"), cmp.Or(r.Embedder, "none"), r.Seed)
 	if len(r.Notes) > 0 {
 		p.put(`<ul class="notes">`)
 		for _, n := range r.Notes {
@@ -96,13 +97,6 @@ func plural(n int, one, more string) string {
 		return one
 	}
 	return more
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // table writes every measure with its interval.

@@ -27,7 +27,6 @@ type turnResult struct {
 	chars    int      // length of the block
 	ms       float64  // wall time of Layer.Assemble if the turn ran alone; else 0
 	degraded string   // what was degraded, "" for nothing
-	mode     ken.Mode
 }
 
 // probe passes one turn's ranking out of the chain.
@@ -93,7 +92,7 @@ func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (
 		return turnResult{}, err
 	}
 	r := &a.Receipt
-	h.empty, h.chars, h.mode = r.Block == "", r.Chars, r.Mode
+	h.empty, h.chars = r.Block == "", r.Chars
 	if len(r.Degraded) > 0 {
 		h.degraded = r.Degraded[0]
 	}
@@ -183,9 +182,7 @@ func incoming(r *dataset.Record, when *clock) store.Incoming {
 	if r.Claim != nil {
 		c := *r.Claim
 		c.Owner = ""
-		if c.ID == "" {
-			c.ID = id
-		}
+		c.ID = cmp.Or(c.ID, id)
 		c.CreatedAt = when.exact(c.CreatedAt)
 		return store.Incoming{Claim: c, Prior: r.Prior}
 	}
@@ -230,11 +227,10 @@ const depth = 20
 // judged is the evaluation of one question's turn. See measures for what is computed
 // from it.
 type judged struct {
-	grades   []int // grade at each rank up to depth
-	ideal    []int // grades of all relevant records
-	inBlock  int   // number of relevant records or sessions in the block
-	silent   bool  // there was no block
-	answered bool  // the question has an answer
+	grades  []int // grade at each rank up to depth
+	ideal   []int // grades of all relevant records
+	inBlock int   // number of relevant records or sessions in the block
+	silent  bool  // there was no block
 }
 
 // judge compares a turn with what is relevant to its question.
@@ -242,18 +238,13 @@ func judge(q *dataset.Query, o *owner, h *turnResult) judged {
 	relevant := q.Relevant
 	name := func(record string) string { return record }
 	if q.Level == dataset.LevelSession {
-		name = func(record string) string {
-			if s, ok := o.session[record]; ok {
-				return s
-			}
-			return record
-		}
+		name = func(record string) string { return cmp.Or(o.session[record], record) }
 		relevant = make(map[string]int, len(q.Relevant))
 		for id, grade := range q.Relevant {
 			relevant[name(id)] = max(relevant[name(id)], grade)
 		}
 	}
-	j := judged{silent: h.empty, answered: len(relevant) > 0}
+	j := judged{silent: h.empty}
 	for _, grade := range relevant {
 		j.ideal = append(j.ideal, grade)
 	}

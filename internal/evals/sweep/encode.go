@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -16,22 +17,14 @@ import (
 
 // MarshalJSON encodes NaN as null, and numbers with six digits.
 func (c Column) MarshalJSON() ([]byte, error) {
-	b := []byte{'['}
+	list := make([]*float64, len(c))
 	for i, v := range c {
-		if i > 0 {
-			b = append(b, ',')
+		if !math.IsNaN(v) {
+			v = round(v, 6)
+			list[i] = &v
 		}
-		if math.IsNaN(v) {
-			b = append(b, "null"...)
-			continue
-		}
-		one, err := json.Marshal(round(v, 6))
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, one...)
 	}
-	return append(b, ']'), nil
+	return json.Marshal(list)
 }
 
 // UnmarshalJSON decodes null as NaN.
@@ -145,23 +138,14 @@ func (c *Category) UnmarshalJSON(b []byte) error {
 }
 
 // fields builds a JSON object whose fields keep their order.
-type fields struct {
-	b   bytes.Buffer
-	err error
-}
+type fields struct{ b bytes.Buffer }
 
 func (f *fields) add(name string, v any) {
 	if f.b.Len() > 0 {
 		f.b.WriteByte(',')
 	}
-	key, err := json.Marshal(name)
-	if err != nil && f.err == nil {
-		f.err = err
-	}
-	val, err := json.Marshal(v)
-	if err != nil && f.err == nil {
-		f.err = err
-	}
+	key, _ := json.Marshal(name) // a string can always be encoded
+	val, _ := json.Marshal(v)    // json.Marshal finds fault with the object if this fails
 	f.b.Write(key)
 	f.b.WriteByte(':')
 	f.b.Write(val)
@@ -170,10 +154,7 @@ func (f *fields) add(name string, v any) {
 func (f *fields) object() []byte { return append(append([]byte{'{'}, f.b.Bytes()...), '}') }
 
 func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq([]string{}, maps.Keys(m))
 	slices.Sort(names)
 	return names
 }
@@ -254,13 +235,14 @@ func Read(rd io.Reader) (*Report, error) {
 	if len(r.Modes) == 0 {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "not a report of ken eval sweep --json", Try: "Write one with ken eval sweep --json."}
 	}
-	if p := r.PerQuery; p != nil {
-		for mode, columns := range p.Modes {
-			for name, c := range columns {
-				if len(c) != len(p.IDs) {
-					return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name, Msg: fmt.Sprintf("%d values for %d questions", len(c), len(p.IDs)),
-						Try: "Use the report as it was written."}
-				}
+	if r.PerQuery == nil {
+		return &r, nil
+	}
+	for mode, columns := range r.PerQuery.Modes {
+		for name, c := range columns {
+			if n := len(r.PerQuery.IDs); len(c) != n {
+				return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query.modes." + mode + "." + name,
+					Msg: fmt.Sprintf("%d values for %d questions", len(c), n), Try: "Use the report as it was written."}
 			}
 		}
 	}
@@ -278,7 +260,7 @@ const MaxKeptName = 80
 // consists of letters, digits, dots, dashes and underscores, and starts with a letter or
 // digit; any other is ErrInvalid.
 func KeptPath(state, name string) (string, error) {
-	if !keptName(name) {
+	if !keptName.MatchString(name) {
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "keep", Msg: fmt.Sprintf("%q is no name for a report", name),
 			Try: fmt.Sprintf("Use letters, digits, dots and dashes, such as before-floor, %d at most.", MaxKeptName)}
 	}
@@ -287,28 +269,11 @@ func KeptPath(state, name string) (string, error) {
 
 // KeptName derives the name of a kept report from any text, such as a data set's name.
 func KeptName(text string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && keptByte(byte(r)) {
-			return r
-		}
-		return '-'
-	}, text)
-	name = strings.TrimLeft(name, "._-")
+	name := strings.TrimLeft(notKept.ReplaceAllString(text, "-"), "._-")
 	return name[:min(len(name), MaxKeptName)]
 }
 
-func keptName(name string) bool {
-	if name == "" || len(name) > MaxKeptName || strings.ContainsRune("._-", rune(name[0])) {
-		return false
-	}
-	for i := range len(name) {
-		if !keptByte(name[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func keptByte(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '.' || b == '-' || b == '_'
-}
+var (
+	keptName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`) // of at most MaxKeptName bytes
+	notKept  = lazyregexp.New(`[^A-Za-z0-9._-]`)
+)

@@ -59,10 +59,8 @@ const (
 // date.
 func (c *corpus) now() time.Time {
 	latest := epoch
-	for i, o := range c.order {
-		if i == 0 || o.latest.After(latest) {
-			latest = o.latest
-		}
+	if len(c.order) > 0 {
+		latest = slices.MaxFunc(c.order, func(a, b *owner) int { return a.latest.Compare(b.latest) }).latest
 	}
 	return latest.Add(time.Hour)
 }
@@ -124,10 +122,7 @@ func (c *corpus) remember(ctx context.Context, l *middleware.Layer, set *dataset
 }
 
 func ownerOf(q *dataset.Query) string {
-	if q.Conv == "" {
-		return soleOwner
-	}
-	return q.Conv
+	return cmp.Or(q.Conv, soleOwner)
 }
 
 func (o *owner) take(r *dataset.Record, sessions bool) error {
@@ -191,10 +186,10 @@ func (c *corpus) write(ctx context.Context, l *middleware.Layer, o *owner) error
 
 // Fault is a question with a bad result, with what was found instead of the answer.
 type Fault struct {
-	ID, Text, Category, Conv string
-	Recall                   float64   // at 10
-	Wanted                   []Passage // what is relevant; empty for a question that should have no block
-	Found                    []Passage // the first ranks
+	ID, Text, Category string
+	Recall             float64   // at 10
+	Wanted             []Passage // what is relevant; empty for a question that should have no block
+	Found              []Passage // the first ranks
 }
 
 // Passage is a record in a report.
@@ -244,7 +239,7 @@ func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Faul
 
 func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query, r *run, i int) (Fault, error) {
 	j, h, o := &r.judged[i], &r.results[i], s.corpus.owners[ownerOf(q)]
-	f := Fault{ID: q.ID, Text: q.Text, Category: q.Category, Conv: q.Conv, Recall: metric.Recall(j.grades, len(j.ideal), 10)}
+	f := Fault{ID: q.ID, Text: q.Text, Category: q.Category, Recall: metric.Recall(j.grades, len(j.ideal), 10)}
 	st, release, err := l.Store(ctx, o.name)
 	if err != nil {
 		return f, err
@@ -259,11 +254,7 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 		}
 		return p
 	}
-	ids := make([]string, 0, len(q.Relevant))
-	for id := range q.Relevant {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := sorted(q.Relevant)
 	for _, id := range ids[:min(len(ids), maxPassages)] {
 		p := passage(id, slices.Index(h.ranked, id)+1)
 		p.Good = true

@@ -12,9 +12,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -288,9 +289,7 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Modes) == 0 {
 		o.Modes = []Mode{ModeKeyword, ModeVector, ModeHybrid}
 	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
@@ -374,32 +373,18 @@ func (s *sweep) schedule() (alone, together []int) {
 // each calls do for every element, with workers goroutines, until one call fails or ctx
 // ends.
 func each[T any](ctx context.Context, workers int, list []T, do func(context.Context, T) error) error {
-	outer := ctx
-	ctx, stop := context.WithCancelCause(outer)
-	defer stop(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(list)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(list) {
-					return
-				}
-				if err := do(ctx, list[n]); err != nil {
-					stop(err)
-				}
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(workers)
+	for _, x := range list {
+		g.Go(func() error {
+			if inner.Err() != nil {
+				return nil
 			}
+			return do(inner, x)
 		})
 	}
-	wg.Wait()
-	switch {
-	case outer.Err() != nil: // ctx's cause, such as a signal, takes precedence
-		return outer.Err()
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return nil
+	err := g.Wait()
+	return cmp.Or(ctx.Err(), err) // the end of ctx, such as by a signal, takes precedence
 }
 
 // Mode is a way of searching.
@@ -418,18 +403,14 @@ const (
 // ErrInvalid.
 func ParseModes(list string) ([]Mode, error) {
 	var out []Mode
-	seen := map[Mode]bool{}
 	for name := range strings.SplitSeq(list, ",") {
 		m := Mode(strings.TrimSpace(name))
-		switch m {
-		case ModeKeyword, ModeVector, ModeHybrid, ModeRRF, ModeWRRF:
-		default:
+		if !slices.Contains([]Mode{ModeKeyword, ModeVector, ModeHybrid, ModeRRF, ModeWRRF}, m) {
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "unknown mode " + string(m), Try: "Use some of keyword, vector, hybrid, rrf and wrrf."}
 		}
-		if seen[m] {
+		if slices.Contains(out, m) {
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: string(m) + " is named twice", Try: "Name every mode once."}
 		}
-		seen[m] = true
 		out = append(out, m)
 	}
 	return out, nil

@@ -82,13 +82,8 @@ func variants(o *Options) ([]variant, error) {
 }
 
 // signals returns the keys of the ranker's signals; 0 turns a signal off.
-func signals() (keys []string) {
-	for _, key := range config.Keys() {
-		if strings.HasPrefix(key, "retrieval.signals.") {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+func signals() []string {
+	return slices.DeleteFunc(slices.Clone(config.Keys()), func(key string) bool { return !strings.HasPrefix(key, "retrieval.signals.") })
 }
 
 func combine(base config.Config, m Mode, cell []Setting) (variant, error) {
@@ -172,12 +167,7 @@ func Resolve(name string, values ...string) (string, error) {
 
 func accepts(key string, values []string) bool {
 	c := config.Default()
-	for _, v := range values {
-		if c.Set(key, v) != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(values, func(v string) bool { return c.Set(key, v) != nil })
 }
 
 // Orders compares the default order with the learned one on logged turns. Its JSON form

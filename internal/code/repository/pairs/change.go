@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // change holds the lines that a commit added to indexed files.
@@ -46,17 +46,10 @@ const logFormat = "%x01%H%x00%s%x00"
 func diffs(ctx context.Context, root string, n int, known map[string]bool, emit func(change)) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(running, "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+	cmd := trust.Git(running, root, "-c", "core.quotePath=false",
 		"-c", "log.showRoot=true", "log", "--no-merges", "-n", strconv.Itoa(n), "--patch", "--unified=0", "--encoding=UTF-8", "--no-show-signature", "--no-notes",
 		"--no-decorate", "--no-color", "--no-mailmap", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", "--relative",
 		"--src-prefix=a/", "--dst-prefix=b/", "--format="+logFormat, "HEAD", "--", ".")
-	cmd.Dir = root
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ type Report struct {
 // Mine reads the repository in root. Errors are those of repository.Index and of ctx. If git is missing or fails, only
 // the history is left out.
 func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error) {
-	o.PerFile, o.Max, o.Diffs = orDefault(o.PerFile, defaultPerFile), orDefault(o.Max, defaultMax), orDefault(o.Diffs, defaultDiffs)
+	o.PerFile, o.Max, o.Diffs = cmp.Or(max(o.PerFile, 0), defaultPerFile), cmp.Or(max(o.Max, 0), defaultMax), cmp.Or(max(o.Diffs, 0), defaultDiffs)
 	var s sink
 	report, err := repository.Index(ctx, root, &s, o.Index)
 	if err != nil {
@@ -172,13 +173,6 @@ func spread(pairs []adapt.Pair, n int) []adapt.Pair {
 		out[i] = pairs[i*len(pairs)/n]
 	}
 	return out
-}
-
-func orDefault(n, def int) int {
-	if n <= 0 {
-		return def
-	}
-	return n
 }
 
 // sink stores all indexed documents.
