@@ -49,7 +49,7 @@ func newPattern(text string) (p pattern, why string) {
 }
 
 // text returns the pattern in its normal form.
-func (p *pattern) text() string { return strings.Join(p.parts, "/") }
+func (p *pattern) text() string { return strings.ReplaceAll(strings.Join(p.parts, "/"), `\[`, "[") }
 
 // compare orders patterns; the first match in this order decides.
 func (p *pattern) compare(q *pattern) int {

@@ -79,6 +79,14 @@ func TestMostSpecific(t *testing.T) {
 	}
 }
 
+// TestBracketsAreLetters checks that a folder's name may have brackets, as in Next.js, and is shown so.
+func TestBracketsAreLetters(t *testing.T) {
+	p, why := newPattern("app/[id]/*.tsx")
+	if why != "" || p.text() != "app/[id]/*.tsx" || !p.matches([]string{"app", "[id]", "page.tsx"}) || p.matches([]string{"app", "i", "page.tsx"}) {
+		t.Errorf("%q %q", p.text(), why)
+	}
+}
+
 // TestLargeManifests checks that parsing takes linear time, with any number of faults.
 func TestLargeManifests(t *testing.T) {
 	n, unknown := race.Pick(3000, 300), race.Pick(5000, 500)
