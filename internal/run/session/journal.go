@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -115,9 +116,7 @@ func (j *Journal) cacheOf(id string) *sessionCache {
 // again.
 func (j *Journal) evict() {
 	for j.used.Len() > maxCaches || j.cached > maxCachedMessages && j.used.Len() > 1 {
-		m := j.used.Remove(j.used.Back()).(*sessionCache)
-		delete(j.caches, m.id)
-		j.cached -= m.weight
+		j.remove(j.used.Back())
 	}
 }
 
@@ -138,7 +137,7 @@ func (j *Journal) weigh(m *sessionCache) {
 func (j *Journal) Release() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for id, el := range j.caches {
+	for _, el := range j.caches {
 		m := el.Value.(*sessionCache)
 		select {
 		case <-m.turn:
@@ -146,23 +145,28 @@ func (j *Journal) Release() {
 			continue
 		}
 		if len(m.ignored) == 0 {
-			j.used.Remove(el)
-			delete(j.caches, id)
-			j.cached -= m.weight
+			j.remove(el)
 		}
 		m.turn <- struct{}{}
 	}
 }
 
-// drop removes a session from the cache.
-func (j *Journal) drop(id string) {
+// drop removes sessions from the cache.
+func (j *Journal) drop(ids ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.caches[id]; ok {
-		j.used.Remove(el)
-		delete(j.caches, id)
-		j.cached -= el.Value.(*sessionCache).weight
+	for _, id := range ids {
+		if el, ok := j.caches[id]; ok {
+			j.remove(el)
+		}
 	}
+}
+
+// remove removes a cache. The caller holds j.mu.
+func (j *Journal) remove(el *list.Element) {
+	m := j.used.Remove(el).(*sessionCache)
+	delete(j.caches, m.id)
+	j.cached -= m.weight
 }
 
 // Append stores the messages of a conversation that the journal does not have yet, as
@@ -215,21 +219,16 @@ func (a *About) clean() {
 	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Key, &a.Scope.ID} {
 		*s = clean.Text(*s)
 	}
-	scopes := a.Scopes
-	a.Scopes = nil
-	for _, s := range scopes {
-		s.ID = clean.Text(s.ID)
-		a.Scopes = append(a.Scopes, s)
+	a.Scopes = append([]ken.Scope(nil), a.Scopes...) // nil if empty
+	for i := range a.Scopes {
+		a.Scopes[i].ID = clean.Text(a.Scopes[i].ID)
 	}
 }
 
 // update overwrites the fields that b sets.
 func (a *About) update(b *About) {
-	for _, s := range []struct{ to, from *string }{{&a.Parent, &b.Parent}, {&a.Project, &b.Project}, {&a.Branch, &b.Branch}, {&a.Agent, &b.Agent}, {&a.Model, &b.Model}} {
-		if *s.from != "" {
-			*s.to = *s.from
-		}
-	}
+	a.Parent, a.Project, a.Branch = cmp.Or(b.Parent, a.Parent), cmp.Or(b.Project, a.Project), cmp.Or(b.Branch, a.Branch)
+	a.Agent, a.Model = cmp.Or(b.Agent, a.Agent), cmp.Or(b.Model, a.Model)
 	if a.Key != b.Key { // neither key's caller may read what the other one said
 		a.Key = ""
 	}

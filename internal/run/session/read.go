@@ -28,12 +28,8 @@ func (j *Journal) Read(ctx context.Context, id string) (Transcript, error) {
 		}
 		t.Info, t.Upto = rec.Info, rec.Upto
 		t.Entries = make([]Entry, 0, rec.Messages)
-		for key, b := range r.Scan(allMessages(id)) {
-			var row message
-			if err := decodeValue(key, b, &row); err != nil {
-				return err
-			}
-			t.Entries = append(t.Entries, row.entry(seqOf(key)))
+		if err := each(r, allMessages(id), func(key string, row *message) { t.Entries = append(t.Entries, row.entry(seqOf(key))) }); err != nil {
+			return err
 		}
 		if t.Injected, err = injections(r, id); err != nil {
 			return err
@@ -140,16 +136,13 @@ func (j *Journal) Tail(ctx context.Context, id string, n int) (Transcript, error
 		}
 		t.Info = rec.Info
 		for seq := rec.Last - min(uint64(n), rec.Last) + 1; seq <= rec.Last; seq++ {
-			key := keyMessage(id, seq)
-			b := r.Get(key)
-			if b == nil { // swept, or forgotten
-				continue
-			}
-			var row message
-			if err := decodeValue(key, b, &row); err != nil {
+			e, err := entryAt(r, id, seq)
+			if err != nil {
 				return err
 			}
-			t.Entries = append(t.Entries, row.entry(seq))
+			if e != nil { // nil when it was swept or forgotten
+				t.Entries = append(t.Entries, *e)
+			}
 		}
 		t.Injected, err = injections(r, id)
 		return err
