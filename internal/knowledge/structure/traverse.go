@@ -3,6 +3,7 @@ package structure
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -172,18 +173,13 @@ func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) 
 // withoutDeeds returns the focal entities without the names of those that only an action
 // involves. Indices do not change.
 func withoutDeeds(focal []Focus) []Focus {
-	for i := range focal {
-		if focal[i].From == FromDeed {
-			out := slices.Clone(focal)
-			for j := range out {
-				if out[j].From == FromDeed {
-					out[j].Names = nil
-				}
-			}
-			return out
+	out := slices.Clone(focal)
+	for i := range out {
+		if out[i].From == FromDeed {
+			out[i].Names = nil
 		}
 	}
-	return focal
+	return out
 }
 
 // collector builds a traversal; it adds each record once.
@@ -266,7 +262,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 	var others []string
 	for i := range focal {
 		for _, n := range focal[i].Names {
-			for l := range c.w.dependencies(n) {
+			for l := range c.w.links(n, ken.KindDependency) {
 				if l.Strength < b.MinStrength {
 					continue
 				}
@@ -397,37 +393,26 @@ func (w *walker) fetch(names []string, full bool) error {
 
 func (o *outline) set(got store.Outline) {
 	o.Outline = got
-	for i := range got.Links { // aliases are last
-		if got.Links[i].Kind == ken.KindAlias {
-			o.aliases = got.Links[i:]
-			break
-		}
+	if i := slices.IndexFunc(got.Links, func(l store.Link) bool { return l.Kind == ken.KindAlias }); i >= 0 { // aliases are last
+		o.aliases = got.Links[i:]
 	}
 }
 
-// aliases yields the aliases of a name that connect two names.
-func (w *walker) aliases(name string) func(yield func(*store.Link) bool) {
+// links yields the aliases or the dependencies of a name that connect two names.
+func (w *walker) links(name string, kind ken.Kind) iter.Seq[*store.Link] {
 	return func(yield func(*store.Link) bool) {
-		if o := w.at[name]; o != nil {
-			each(o.aliases, ken.KindAlias, yield)
-		}
-	}
-}
-
-// dependencies yields the dependencies of a name that connect two names.
-func (w *walker) dependencies(name string) func(yield func(*store.Link) bool) {
-	return func(yield func(*store.Link) bool) {
-		if o := w.at[name]; o != nil {
-			each(o.Links, ken.KindDependency, yield)
-		}
-	}
-}
-
-func each(links []store.Link, kind ken.Kind, yield func(*store.Link) bool) {
-	for i := range links {
-		l := &links[i]
-		if l.Kind == kind && len(l.Names) >= 2 && l.Names[0] != l.Names[1] && !yield(l) {
+		o := w.at[name]
+		if o == nil {
 			return
+		}
+		links := o.Links
+		if kind == ken.KindAlias {
+			links = o.aliases
+		}
+		for i := range links {
+			if l := &links[i]; l.Kind == kind && len(l.Names) >= 2 && l.Names[0] != l.Names[1] && !yield(l) {
+				return
+			}
 		}
 	}
 }
@@ -531,12 +516,4 @@ func degree(a *store.AspectOutline) int {
 		return 0
 	}
 	return a.Others + a.Constraints
-}
-
-// Degree returns the largest degree of an entity's aspects, for Weight.
-func Degree(aspects []store.AspectOutline) (largest int) {
-	for i := range aspects {
-		largest = max(largest, degree(&aspects[i]))
-	}
-	return largest
 }
