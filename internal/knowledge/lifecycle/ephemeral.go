@@ -182,9 +182,6 @@ func (a *applier) archiveRecord(ctx context.Context, c *Change) (bool, error) {
 	// them.
 	for _, r := range a.d.Decisions.List() {
 		if h, known := was[r.Path]; known && h != r.Hash {
-			if a.linked == nil {
-				a.linked = map[string]bool{}
-			}
 			a.linked[r.Path] = true
 		}
 	}

@@ -361,12 +361,11 @@ func (a *applier) prune(ctx context.Context) (bool, error) {
 	if a.d.Graph == nil {
 		return false, nil
 	}
-	if a.graph == nil {
+	return a.once(kindGraph, func() error {
 		_, err := a.d.Graph.Prune(ctx, true)
 		if err == nil {
 			err = a.d.Graph.Save()
 		}
-		a.graph = &outcome{err}
-	}
-	return a.graph.result()
+		return err
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -191,8 +192,6 @@ func (l *finder) refersTo(e *ken.Evidence) bool {
 // key returns the key of the n-th verdict of a check. The keys of its verdicts count how
 // often it changed, so that the latest one is found by a few look-ups, however many
 // there are.
-
-// key is that of the n-th verdict.
 func (c *Check) key(n int) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{c.Validator, c.Target, c.Scope.String(), c.Project}, "\x1f")))
 	k := "check:" + hex.EncodeToString(sum[:16])
@@ -222,35 +221,23 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	}
 	// reaches reports whether the chain has at least n verdicts. One verdict may be
 	// missing because it was forgotten.
-	reaches := func(n int) (bool, error) {
+	var failed error
+	reaches := func(n int) bool {
 		have, err := at(n)
 		if err == nil && have == nil {
 			have, err = at(n + 1)
 		}
-		return have != nil, err
+		failed = cmp.Or(failed, err)
+		return have != nil && failed == nil
 	}
-	low, high := -1, 1 // the chain reaches low, and may reach high
-	for high < maxVerdicts {
-		ok, err := reaches(high - 1)
-		if err != nil {
-			return link{}, err
-		}
-		if !ok {
-			break
-		}
-		low, high = high-1, high*2
+	high := 1
+	for high < maxVerdicts && reaches(high-1) {
+		high *= 2
 	}
-	for high = high - 1; high-low > 1; {
-		mid := (low + high) / 2
-		ok, err := reaches(mid)
-		if err != nil {
-			return link{}, err
-		}
-		if ok {
-			low = mid
-		} else {
-			high = mid
-		}
+	low := high/2 - 1 // the chain reaches low, and not high-1
+	low += sort.Search(high-1-low-1, func(i int) bool { return !reaches(low + 1 + i) })
+	if failed != nil {
+		return link{}, failed
 	}
 	if low < 0 {
 		return link{free: c.key(0)}, nil

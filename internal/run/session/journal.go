@@ -348,27 +348,8 @@ func keyInjected(id string, in *Injection) string {
 	return fmt.Sprintf("%s%016x", allInjected(id), hashOf("injection", in.ID, in.Text))
 }
 
-// maxID limits a session's id, in bytes. Escaping may triple its length, and a
-// shelf's key has at most 1,024 bytes.
-const maxID = 256
-
-// checkID rejects an invalid session id. The id comes from outside and is stored
-// unchanged, so it must need no cleaning.
-func checkID(id string) error {
-	fault := ""
-	switch {
-	case strings.TrimSpace(id) == "":
-		fault = "empty"
-	case len(id) > maxID:
-		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
-	case clean.Text(id) != id || strings.ContainsAny(id, "\n\t"):
-		fault = "it holds control characters, markup of a model or a credential"
-	}
-	if fault == "" {
-		return nil
-	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: fault, Try: "Name the session by an opaque id, such as a UUID."}
-}
+// checkID rejects an invalid session id.
+func checkID(id string) error { return clean.CheckID("session", id) }
 
 // messageID returns the name of a message in evidence.
 func messageID(seq uint64) string { return "m" + strconv.FormatUint(seq, 10) }
