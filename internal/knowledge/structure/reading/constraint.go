@@ -1,9 +1,12 @@
 package reading
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // constraint reports whether the text sets a rule.
@@ -14,14 +17,23 @@ func (r *reader) constraint() bool {
 	if r.isRuleHeading() {
 		return true
 	}
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if s := r.words[to-1].stop; s != '?' && (s != ':' || to < len(r.words)) && r.rules(from, to) {
+	for from, to := range r.statements() {
+		if (r.words[to-1].stop != ':' || to < len(r.words)) && r.rules(from, to) {
 			return true
 		}
-		from = to
 	}
 	return false
+}
+
+// statements yields the bounds of the sentences that are no questions.
+func (r *reader) statements() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from, to := r.body, 0; from < len(r.words); from = to {
+			if to = r.end(from); r.words[to-1].stop != '?' && !yield(from, to) {
+				return
+			}
+		}
+	}
 }
 
 // mayRegulate reports whether a claim can set a rule. Accounts of events and text from
@@ -59,14 +71,14 @@ func (r *reader) rules(from, to int) bool {
 			if (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
 				return true
 			}
-			if r.opensWith(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
+			if r.is(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
 				return true
 			}
 			if r.forbidsEverybody(from, i, to) {
 				return true
 			}
 		case "has", "have":
-			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
+			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.anyOf(from, i, "if") {
 				return true
 			}
 		case "is", "are":
@@ -89,7 +101,7 @@ func (r *reader) rules(from, to int) bool {
 			if r.is(i+2, "have") { // you should never have skied it
 				continue
 			}
-			if (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
+			if (r.is(i+1, "never", "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
 				return true
 			}
 		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
@@ -97,11 +109,11 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "allowed", "permitted":
-			if r.hasPresentVerb(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
+			if r.hasPresentVerb(from, i) && r.voice != person && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only")) {
 				return true
 			}
 		case "required":
-			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
+			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
 				return true
 			}
 		case "no":
@@ -113,11 +125,11 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "stays", "stay":
-			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
+			if r.is(i+1, "on", "below", "under", "within") && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
 				return true
 			}
 		case "keep":
-			if r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && (r.later(i, to, "below") || r.later(i, to, "under") || r.later(i, to, "within")) && r.figure(i, to) {
+			if r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && r.later(i, to, "below", "under", "within") && r.figure(i, to) {
 				return true
 			}
 		case "on":
@@ -137,12 +149,7 @@ func (r *reader) rules(from, to int) bool {
 func (r *reader) jokes(from, to int) bool {
 	for i := from; i < to; i++ {
 		low := r.words[i].low
-		for _, laugh := range [...]string{"haha", "hehe", "hihi", "lol", "jaja", "kkk", "mdr", "ptdr", "rofl", "lmao"} {
-			if strings.HasPrefix(low, laugh) {
-				return true
-			}
-		}
-		if low == "honestly" && i == to-1 || low == "laughs" && i == to-1 {
+		if fits(low, strings.HasPrefix, "haha", "hehe", "hihi", "lol", "jaja", "kkk", "mdr", "ptdr", "rofl", "lmao") || i == to-1 && (low == "honestly" || low == "laughs") {
 			return true
 		}
 	}
@@ -150,8 +157,13 @@ func (r *reader) jokes(from, to int) bool {
 	if to < len(r.words) {
 		end = r.words[to].start
 	}
-	for _, laugh := range [...]string{"哈哈", "(笑", "（笑", "😂", "🤣", "😅", "😉", "😜", ":-)", ";-)", " :)", " ;)", "xD"} {
-		if strings.Contains(r.text[r.words[from].start:end], laugh) {
+	return fits(r.text[r.words[from].start:end], strings.Contains, "哈哈", "(笑", "（笑", "😂", "🤣", "😅", "😉", "😜", ":-)", ";-)", " :)", " ;)", "xD")
+}
+
+// fits reports whether one of the parts is in s, as match says.
+func fits(s string, match func(s, part string) bool, parts ...string) bool {
+	for _, part := range parts {
+		if match(s, part) {
 			return true
 		}
 	}
@@ -171,7 +183,7 @@ func (r *reader) retells(from, to int) bool {
 		case "my", "mein", "meine", "mon", "ma", "mi", "meu", "minha", "the", "an", "old":
 			own = true
 		case "says", "said", "dice", "decía", "sagt", "sagte", "dit", "disait", "diz", "dizia", "saying":
-			if own && i < from+8 && !r.named(i-1, i) && (r.before(from, i, "my") || r.before(from, i, "mein") || r.before(from, i, "meine") || r.before(from, i, "mon") || r.before(from, i, "ma") || r.before(from, i, "mi") || r.before(from, i, "meu") || r.before(from, i, "minha")) {
+			if own && i < from+8 && !r.named(i-1, i) && r.anyOf(from, i, "my", "mein", "meine", "mon", "ma", "mi", "meu", "minha") {
 				return true
 			}
 		case "say":
@@ -204,7 +216,7 @@ func (r *reader) addressesModels(from, to int) bool {
 				}
 			}
 		case "assistants", "agents", "bots":
-			if r.is(i+1, "reading") || r.is(i+1, "processing") {
+			if r.is(i+1, "reading", "processing") {
 				return true
 			}
 		}
@@ -222,22 +234,18 @@ func (r *reader) cites(from, to int) bool {
 // due reports whether the words after i name a day by which something is to be done once.
 func (r *reader) due(i, to int) bool {
 	for j := i; j+1 < to; j++ {
-		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
+		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && r.is(j+1, "that", "then")) {
 			return true
 		}
 	}
 	return false
 }
 
-// isFeeling reports whether word i is an adjective of feeling: thrilled, amazing.
-func (r *reader) isFeeling(i int) bool {
-	switch r.word(i) {
-	case "thrilled", "amazing", "stunning", "exciting", "excited", "proud", "happy", "exhausted", "exhausting", "delighted", "relieved", "relieving", "lovely", "wonderful", "beautiful", "incredible", "gorgeous", "joking", "kidding",
-		"delicious", "scary", "terrifying", "frustrating", "frustrated", "furious", "annoying", "annoyed", "rewarding", "inspiring", "nervous", "awful", "terrible", "worried", "starving", "freezing", "crazy", "insane", "awesome", "tough", "nerve-wracking", "overwhelming", "challenging", "interesting", "fascinating", "satisfying", "weird", "strange", "wrong", "right", "mistaken", "missing":
-		return true
-	}
-	return false
-}
+// feelings are adjectives of feeling.
+var feelings = analysis.Set(`thrilled amazing stunning exciting excited proud happy exhausted exhausting delighted relieved relieving lovely wonderful beautiful
+	incredible gorgeous joking kidding delicious scary terrifying frustrating frustrated furious annoying annoyed rewarding inspiring nervous awful terrible
+	worried starving freezing crazy insane awesome tough nerve-wracking overwhelming challenging interesting fascinating satisfying weird strange wrong right
+	mistaken missing`)
 
 // isRuleHeading reports whether the text announces rules: "The rules are: …".
 func (r *reader) isRuleHeading() bool {
@@ -248,7 +256,7 @@ func (r *reader) isRuleHeading() bool {
 		w := &r.words[i]
 		switch {
 		case w.stop == ':':
-			return ruling(w.low) || i > 0 && (w.low == "are" || w.low == "is" || w.low == "apply") && ruling(r.words[i-1].low)
+			return rulings[w.low] || i > 0 && (w.low == "are" || w.low == "is" || w.low == "apply") && rulings[r.words[i-1].low]
 		case w.stop != 0 || w.code || w.quoted:
 			return false
 		}
@@ -256,13 +264,8 @@ func (r *reader) isRuleHeading() bool {
 	return false
 }
 
-func ruling(low string) bool {
-	switch low {
-	case "rule", "rules", "constraint", "constraints", "invariant", "invariants":
-		return true
-	}
-	return false
-}
+// rulings are the words that announce rules.
+var rulings = analysis.Set(`rule rules constraint constraints invariant invariants`)
 
 // forbidsEverybody reports whether a sentence says that nobody may do something: "nobody may delete
 // a row", "nothing else may write to it".
@@ -273,9 +276,7 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 	at := r.clause(from, i)
 	for j := at; j < i && j < at+3; j++ {
 		switch r.words[j].low {
-		case "nobody", "nothing", "none":
-			return true
-		case "no":
+		case "nobody", "nothing", "none", "no":
 			return true
 		case "and", "but", "so", "that", "because":
 			continue
@@ -288,7 +289,7 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 // statesInvariant reports whether a sentence, with is or are at i, states an invariant of a thing:
 // "entries are append-only", "references are always ten characters".
 func (r *reader) statesInvariant(from, i, to int) bool {
-	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.before(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
+	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.anyOf(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
 		return false
 	}
 	if h := r.words[i-1].entry.head; h > 0 && heads[h-1].typ == Person {
@@ -296,55 +297,39 @@ func (r *reader) statesInvariant(from, i, to int) bool {
 	}
 	next := i + 1
 	if r.is(next, "always") && next+1 < to {
-		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || isInvariant(r.words[next+1].low)
+		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || invariants[r.words[next+1].low]
 	}
-	return isInvariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
+	return invariants[r.words[next].low] && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
 }
 
-// isInvariant reports whether a word is a property that something has by a rule.
-func isInvariant(low string) bool {
-	switch low {
-	case "append-only", "read-only", "write-once", "immutable", "insert-only", "write-only":
-		return true
-	}
-	return false
-}
+// invariants are properties that something has by a rule.
+var invariants = analysis.Set(`append-only read-only write-once immutable insert-only write-only`)
 
-// isBan reports whether a word forbids or requires what precedes it.
-func isBan(low string) bool {
-	switch low {
-	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "required":
-		return true
-	}
-	return false
-}
+// bans are words that forbid or require what precedes them.
+var bans = analysis.Set(`forbidden prohibited disallowed mandatory compulsory off-limits required`)
 
 // isFigure reports whether a word is a number, in digits or letters.
-func isFigure(low string) bool {
-	switch low {
-	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "zero", "twenty", "thirty", "hundred":
-		return true
-	}
-	return number(low)
+func isFigure(low string) bool { return figures[low] || number(low) }
+
+var figures = analysis.Set("one two three four five six seven eight nine ten eleven twelve zero twenty thirty hundred")
+
+// is reports whether word i is one of lows.
+func (r *reader) is(i int, lows ...string) bool {
+	return i >= 0 && i < len(r.words) && slices.Contains(lows, r.words[i].low)
 }
 
-// is reports whether word i is low.
-func (r *reader) is(i int, low string) bool {
-	return i >= 0 && i < len(r.words) && r.words[i].low == low
-}
-
-// before reports whether low is in words[from:i].
-func (r *reader) before(from, i int, low string) bool {
-	for j := max(from, 0); j < i; j++ {
-		if r.words[j].low == low {
+// anyOf reports whether one of lows is in words[from:to].
+func (r *reader) anyOf(from, to int, lows ...string) bool {
+	for i := max(from, 0); i < to; i++ {
+		if slices.Contains(lows, r.words[i].low) {
 			return true
 		}
 	}
 	return false
 }
 
-// later reports whether low is after word i.
-func (r *reader) later(i, to int, low string) bool { return r.before(i+1, to, low) }
+// later reports whether one of lows is after word i.
+func (r *reader) later(i, to int, lows ...string) bool { return r.anyOf(i+1, to, lows...) }
 
 // has reports whether words[from:to] has a word of the class.
 func (r *reader) has(from, to int, c class) bool {
@@ -394,14 +379,14 @@ func (r *reader) guesses(from, to int) bool {
 // must reports whether the modal at i sets a rule. It does not in "must have been", "you
 // must be tired" and "I must admit".
 func (r *reader) must(from, i, to int) bool {
-	if r.is(i+1, "have") || r.is(i+1, "feel") || r.is(i+1, "admit") || r.is(i+1, "say") || r.is(i+1, "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
+	if r.is(i+1, "have", "feel", "admit", "say", "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
 		return false
 	}
 	at := r.clause(from, i)
-	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.isFeeling(i+2)) || r.due(i, to) {
+	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || feelings[r.word(i+2)]) || r.due(i, to) {
 		return false
 	}
-	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
+	if r.is(i-1, "what", "who") || r.anyOf(from, i, "wants", "wanting") {
 		return false
 	}
 	if r.has(at, i, first) && !r.has(at, i, determiner) || r.words[i].low == "shall" && r.has(at, i, plural|first) {
@@ -482,7 +467,7 @@ func (r *reader) hasPresentVerb(from, i int) bool {
 	if r.has(at, i, past) || r.has(at, i, first|third) {
 		return false
 	}
-	return r.before(at, i, "is") || r.before(at, i, "are") || r.before(at, i, "isn't") || r.before(at, i, "aren't") || r.before(at, i, "ist") || r.before(at, i, "est") || r.before(at, i, "es") || r.before(at, i, "está")
+	return r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
 }
 
 // adverbFree reports whether the word before i does not weaken it, as in "is required".
@@ -496,11 +481,8 @@ func (r *reader) permits(i, to int) bool {
 	if r.is(i, "be") {
 		return r.participle(i + 1)
 	}
-	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open") && !r.is(i, "close") && !r.is(i, "load") && !r.is(i, "need") && !r.is(i, "get") && !r.is(i, "render") && !r.is(i, "see")
+	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open", "close", "load", "need", "get", "render", "see")
 }
-
-// opensWith reports whether low is the first word of a sentence.
-func (r *reader) opensWith(from int, low string) bool { return r.is(from, low) }
 
 // hasLimit reports whether "at most 3" in a sentence is a limit, and not a count of what
 // there was.
@@ -508,7 +490,7 @@ func (r *reader) hasLimit(from, to int) bool {
 	if r.voice == person || r.has(from, to, past|first) {
 		return false
 	}
-	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.before(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
+	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.anyOf(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
 }
 
 // isConduct reports whether the text says how to behave and not what to do with a thing:
@@ -522,10 +504,10 @@ func (r *reader) isConduct(primary *found) bool {
 		to := r.end(from)
 		for i := from; i < to; i++ {
 			w := &r.words[i]
-			if !behaves(w.low) || !r.orders(from, i) && !r.forbidden(from, i) {
+			if !behaviours[w.low] || !r.orders(from, i) && !r.forbidden(from, i) {
 				continue
 			}
-			return primary.Confidence <= ByObject || language(primary.Name) || r.has(i+1, min(i+3, to), first)
+			return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 		}
 	}
 	return false
@@ -543,23 +525,10 @@ func (r *reader) forbidden(from, i int) bool {
 	return false
 }
 
-// behaves reports whether a verb is something that an assistant does in any conversation.
-func behaves(low string) bool {
-	switch low {
-	case "answer", "reply", "respond", "write", "speak", "talk", "say", "ask", "explain", "format", "address", "greet", "call", "translate", "summarise",
-		"summarize", "be", "use", "commit", "apologise", "apologize", "antworte", "antworten":
-		return true
-	}
-	return false
-}
+// behaviours are verbs for what an assistant does in any conversation.
+var behaviours = analysis.Set(`answer reply respond write speak talk say ask explain format address greet call translate summarise summarize be use commit apologise
+	apologize antworte antworten`)
 
-// language reports whether name is that of a human language.
-func language(name string) bool {
-	switch name {
-	case "english", "german", "french", "spanish", "italian", "portuguese", "dutch", "polish", "russian", "ukrainian", "turkish", "chinese", "mandarin",
-		"japanese", "korean", "arabic", "hebrew", "hindi", "swedish", "norwegian", "danish", "finnish", "greek", "czech", "hungarian", "romanian", "vietnamese",
-		"deutsch", "francais", "espanol", "englisch":
-		return true
-	}
-	return false
-}
+// languages are the names of human languages.
+var languages = analysis.Set(`english german french spanish italian portuguese dutch polish russian ukrainian turkish chinese mandarin japanese korean arabic hebrew hindi
+	swedish norwegian danish finnish greek czech hungarian romanian vietnamese deutsch francais espanol englisch`)

@@ -58,14 +58,14 @@ var relations = sync.OnceValue(func() map[string][]relation {
 	add(Informs, 0.6, true, false, true, "subscribe to,listen to,consume from")
 	add(Informs, 0.6, false, false, true, "publish to,feed into,report to")
 	add(Uses, 0.6, false, false, false, "goes through,authenticates with,authenticates against,delegates to,writes into,forwards to,proxies to")
-	for _, verb := range []string{"stores", "keeps", "persists", "saves", "caches", "archives"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Uses, strength: 0.6, within: "in"})
-	}
-	for _, verb := range []string{"consumes", "reads", "receives", "gets", "fetches", "loads", "pulls", "takes"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Uses, strength: 0.6, within: "from"})
-	}
-	for _, verb := range []string{"sends", "writes", "publishes", "pushes", "emits"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Informs, strength: 0.6, within: "to"})
+	for _, l := range [...]struct{ verbs, typ, within string }{
+		{"stores keeps persists saves caches archives", Uses, "in"},
+		{"consumes reads receives gets fetches loads pulls takes", Uses, "from"},
+		{"sends writes publishes pushes emits", Informs, "to"},
+	} {
+		for verb := range strings.FieldsSeq(l.verbs) {
+			m[verb] = append(m[verb], relation{words: []string{verb}, typ: l.typ, strength: 0.6, within: l.within})
+		}
 	}
 	return m
 })
@@ -124,8 +124,8 @@ func (r *reader) endsList(from, j int) bool {
 // allowsVerb reports whether the words before i allow the phrase to be a verb.
 func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	j := i - 1
-	for j >= from && (r.words[j].low == "also" || r.words[j].low == "only" || r.words[j].low == "currently" || r.words[j].low == "now" || r.words[j].low == "already" || r.words[j].low == "still" ||
-		r.words[j].low == "heavily" || r.words[j].low == "mainly" || r.words[j].low == "therefore" || r.words[j].low == "always" || r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
+	for j >= from && (r.is(j, "also", "only", "currently", "now", "already", "still", "heavily", "mainly", "therefore", "always") ||
+		r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
 		j--
 	}
 	if j < from {
@@ -268,7 +268,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 	if fits == nil {
 		fits = suits[Unknown]
 	}
-	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.firstPerson(r.body, len(r.words))
+	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.has(r.body, len(r.words), first|plural)
 	var votes [64]int
 	best := 0
 	for i := range r.words {
@@ -301,12 +301,8 @@ func (r *reader) aspect(t Type, thing bool) string {
 // dependencies returns the relations between things that the text states.
 func (r *reader) dependencies(primary *found) []Dependency {
 	var out []Dependency
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if r.words[to-1].stop != '?' {
-			out = r.related(out, from, to, primary)
-		}
-		from = to
+	for from, to := range r.statements() {
+		out = r.related(out, from, to, primary)
 	}
 	return out
 }
@@ -328,7 +324,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 			continue
 		}
 		clause := max(begin, r.clause(from, i))
-		if r.has(max(clause, i-4), i, negative) || r.before(clause, i, "if") || r.before(clause, i, "whether") || r.before(max(clause, i-3), i, "longer") ||
+		if r.has(max(clause, i-4), i, negative) || r.anyOf(clause, i, "if", "whether") || r.anyOf(max(clause, i-3), i, "longer") ||
 			r.is(i-1, "used") || r.is(i-1, "to") && r.is(i-2, "used") || r.has(max(clause, i-3), i, past) && !p.passive {
 			continue
 		}
@@ -358,7 +354,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		}
 		last = source
 		strength := p.strength
-		if r.has(clause, i, hedge) || r.before(clause, i, "trying") || r.before(clause, i, "planning") || r.before(clause, i, "considering") {
+		if r.has(clause, i, hedge) || r.anyOf(clause, i, "trying", "planning", "considering") {
 			strength /= 2
 		}
 		for k := range sources {
