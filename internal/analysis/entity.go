@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxEntity is the maximum length of a name in runes; a longer text is a
@@ -24,24 +25,19 @@ func Entity(name string) string {
 	for i := range words {
 		words[i] = bare(words[i])
 	}
-	words = compact(words)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	for n := len(words); n > 0; n = len(words) {
 		if words[n-1] = owner(words[n-1]); words[n-1] != "" {
 			break
 		}
 		words = words[:n-1]
 	}
-	for len(words) > 1 && article(words[0]) {
+	for len(words) > 1 && articles[words[0]] {
 		words = words[1:]
 	}
 	s := strings.Join(words, " ")
-	if n := 0; s != "" {
-		for range s {
-			n++
-		}
-		if n > maxEntity {
-			return ""
-		}
+	if utf8.RuneCountInString(s) > maxEntity {
+		return ""
 	}
 	return s
 }
@@ -69,28 +65,12 @@ func owner(w string) string {
 	}
 }
 
-func compact(words []string) []string {
-	kept := words[:0]
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return kept
-}
-
 // isSurroundingMark reports whether a mark surrounds a name and is no part of it.
 func isSurroundingMark(r rune) bool {
 	return strings.ContainsRune("`\"'“”‘’«»()[]{}<>,;:!?…*|~", r)
 }
 
-func article(w string) bool {
-	switch w {
-	case "the", "a", "an", "our", "my", "your", "their", "its", "his", "her", "this", "that", "these", "those":
-		return true
-	}
-	return false
-}
+var articles = Set("the a an our my your their its his her this that these those")
 
 // identifier emits text[a:b] as one token, then the segments between its
 // connectors.

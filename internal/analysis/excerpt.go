@@ -96,12 +96,8 @@ func (e *excerpt) head() {
 // isLeadingComment reports whether a line is part of the comment above a declaration.
 func isLeadingComment(line string, block bool) bool {
 	t := strings.TrimSpace(line)
-	for _, p := range []string{"//", "#", "/*", "@", "--"} {
-		if strings.HasPrefix(t, p) {
-			return true
-		}
-	}
-	return t == "" || block && strings.HasPrefix(t, "*")
+	return t == "" || block && strings.HasPrefix(t, "*") ||
+		slices.ContainsFunc([]string{"//", "#", "/*", "@", "--"}, func(p string) bool { return strings.HasPrefix(t, p) })
 }
 
 func sum(n []int) (s int) {

@@ -33,14 +33,7 @@ const (
 
 // Self returns how much a text is about its author, 0..1.
 func (t Traits) Self() float64 {
-	n := 0.0
-	if t&FirstPerson != 0 {
-		n++
-	}
-	if t&FirstPersonOften != 0 {
-		n += 2
-	}
-	return n / 3
+	return float64(t/FirstPerson&3) / 3
 }
 
 const (
@@ -77,14 +70,7 @@ func FormOf(text string) Form {
 		n++
 	}
 	f.Words = uint16(min(n, formWords))
-	switch {
-	case self == 1:
-		f.Traits |= FirstPerson
-	case self == 2:
-		f.Traits |= FirstPersonOften
-	case self > 2:
-		f.Traits |= FirstPerson | FirstPersonOften
-	}
+	f.Traits |= Traits(min(self, 3)) * FirstPerson
 	return f
 }
 

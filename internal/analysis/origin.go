@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -59,10 +60,8 @@ var (
 )
 
 func onlyDeclares(name, text string) bool {
-	for _, end := range declarationEnds {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
+	if slices.ContainsFunc(declarationEnds, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return true
 	}
 	words := typeWords
 	if strings.HasSuffix(name, ".go") {
@@ -139,10 +138,8 @@ func fileOrigin(name string) Origin {
 			return OriginChangelog
 		}
 	}
-	for _, mark := range []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"} {
-		if strings.HasSuffix(stem, mark) {
-			return OriginTest
-		}
+	if slices.ContainsFunc([]string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"}, func(end string) bool { return strings.HasSuffix(stem, end) }) {
+		return OriginTest
 	}
 	switch {
 	case strings.HasPrefix(base, "test_"), stem == "conftest", stem == "test" && ext != "":

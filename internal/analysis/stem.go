@@ -151,9 +151,7 @@ woman women`
 // code or are names too: negation (not, no, never, without), direction (up,
 // down, off, out, over, before, after), loop words (while, until), quantities
 // (all, any, more), will and may.
-var stopWords = func() map[string]struct{} {
-	m := make(map[string]struct{}, 160)
-	for w := range strings.FieldsSeq(`
+var stopWords = Set(`
 		a an the this that these those
 		and or but if then so as because than though although whether
 		at by for from in into of on onto to with about via per
@@ -167,18 +165,10 @@ var stopWords = func() map[string]struct{} {
 		who whom whose which what when where why how
 		there here too very just also such some
 		im ive youre hes shes theyre thats whats theres
-		ie eg etc
-	`) {
-		m[w] = struct{}{}
-	}
-	return m
-}()
+		ie eg etc`)
 
 // IsStopWord reports whether word, in lower case, is left out of the index.
-func IsStopWord(word string) bool {
-	_, ok := stopWords[word]
-	return ok
-}
+func IsStopWord(word string) bool { return stopWords[word] }
 
 // acronym reports whether s is a word with another meaning in capitals.
 func acronym(s string) bool { return s == "IT" || s == "US" || s == "WHO" }

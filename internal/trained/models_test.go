@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/gzip"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -420,4 +423,23 @@ func choicesRight(all []choice) (share float64, line string) {
 		line += fmt.Sprintf("  %.1f: %.2f/%.2f", least, share, float64(n)/float64(len(out)))
 	}
 	return share, line
+}
+
+// encode returns the model as a compressed file with 8 bits per weight. Weights are stored as
+// square roots, which gives more precision to the many small ones.
+func (m *model) encode() []byte {
+	most := float32(math.SmallestNonzeroFloat32)
+	for _, w := range m.weights {
+		most = max(most, float32(math.Abs(float64(w))))
+	}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = io.WriteString(z, magic)
+	_ = binary.Write(z, binary.LittleEndian, header{uint32(len(m.weights)), m.bias, most})
+	for _, w := range m.weights {
+		q := math.Copysign(math.Round(127*math.Sqrt(math.Abs(float64(w/most)))), float64(w))
+		_, _ = z.Write([]byte{byte(int8(q))})
+	}
+	_ = z.Close()
+	return b.Bytes()
 }

@@ -101,25 +101,6 @@ func (m *model) shares(alternatives [][]feature) []float64 {
 // magic is the beginning of a model's file.
 const magic = "ken-trained-1\n"
 
-// encode returns the model as a compressed file with 8 bits per weight. Weights are stored as
-// square roots, which gives more precision to the many small ones.
-func (m *model) encode() []byte {
-	most := float32(math.SmallestNonzeroFloat32)
-	for _, w := range m.weights {
-		most = max(most, float32(math.Abs(float64(w))))
-	}
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	_, _ = io.WriteString(z, magic)
-	_ = binary.Write(z, binary.LittleEndian, header{uint32(len(m.weights)), m.bias, most})
-	for _, w := range m.weights {
-		q := math.Copysign(math.Round(127*math.Sqrt(math.Abs(float64(w/most)))), float64(w))
-		_, _ = z.Write([]byte{byte(int8(q))})
-	}
-	_ = z.Close()
-	return b.Bytes()
-}
-
 type header struct {
 	Weights    uint32
 	Bias, Most float32

@@ -137,9 +137,6 @@ func Load(path string) (Policy, error) {
 	return parse(path, b)
 }
 
-// Parse parses a policy that is not in a file.
-func Parse(b []byte) (Policy, error) { return parse("", b) }
-
 func parse(file string, b []byte) (Policy, error) {
 	d := decoder{file: file, policy: Default(), lines: map[string]int{}}
 	if err := d.decode(bytes.TrimPrefix(b, []byte("\uFEFF"))); err != nil {

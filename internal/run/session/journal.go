@@ -11,8 +11,6 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -350,16 +348,3 @@ func keyInjected(id string, in *Injection) string {
 
 // checkID rejects an invalid session id.
 func checkID(id string) error { return clean.CheckID("session", id) }
-
-// messageID returns the name of a message in evidence.
-func messageID(seq uint64) string { return "m" + strconv.FormatUint(seq, 10) }
-
-// ParseMessageID returns the Seq of an id that Entry.ID returned.
-func ParseMessageID(id string) (seq uint64, ok bool) {
-	n, ok := strings.CutPrefix(id, "m")
-	if !ok {
-		return 0, false
-	}
-	seq, err := strconv.ParseUint(n, 10, 64)
-	return seq, err == nil && seq > 0
-}
