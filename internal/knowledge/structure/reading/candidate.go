@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -55,7 +54,8 @@ func (r *reader) isPractice(from, to int) bool {
 
 // clauseEnd returns the end of the clause that begins at word i.
 func (r *reader) clauseEnd(i, to int) int {
-	for i++; i < to && !r.words[i].broken; i++ {
+	for i++; i < to && !r.words[i].broken; {
+		i++
 	}
 	return i
 }
@@ -65,7 +65,7 @@ var leads = analysis.Set(`and so but also that because since btw fyi well ok oka
 
 // supposes reports whether a sentence is about a possibility.
 func (r *reader) supposes(from, to int) bool {
-	return slices.ContainsFunc(r.words[from:to], func(w word) bool { return suppositions[w.low] })
+	return r.some(from, to, func(i int) bool { return suppositions[r.words[i].low] })
 }
 
 var suppositions = analysis.Set(`would could might wouldn't couldn't maybe perhaps probably hope hopefully wish seems seem seemed suppose supposing imagine
@@ -106,47 +106,31 @@ var anybodies, participles = analysis.Set("nobody anyone everyone everybody peop
 
 // setsRuleFromNow reports whether a sentence has words that make it a rule from now on.
 func (r *reader) setsRuleFromNow(from, to int) bool {
-	for i := from; i < to; i++ {
+	return r.some(from, to, func(i int) bool {
 		if r.words[i].quoted {
-			continue
+			return false
 		}
 		switch r.words[i].low {
 		case "now":
-			if r.is(i-1, "from") && r.is(i+1, "on") {
-				return true
-			}
+			return r.is(i-1, "from") && r.is(i+1, "on")
 		case "forward":
-			if r.is(i-1, "going") && (i-2 < from || r.words[i-1].broken || r.words[i-1].opens || r.words[i].stop != 0) {
-				return true
-			}
+			return r.is(i-1, "going") && (i-2 < from || r.words[i-1].broken || r.words[i-1].opens || r.words[i].stop != 0)
 		case "notice":
-			if r.is(i-1, "further") && r.is(i-2, "until") {
-				return true
-			}
+			return r.is(i-1, "further") && r.is(i-2, "until")
 		case "rule", "convention", "policy", "law", "contract", "agreement":
-			switch {
-			case r.is(i-1, "by") && r.words[i].low != "rule", r.is(i-2, "as") && r.is(i-1, "a") && r.words[i].low == "rule":
-				return true
-			case r.words[i].low != "law" && r.words[i].low != "contract" && (r.is(i+1, "says") || r.is(i+1, "is") && r.is(i+2, "to", "that")):
-				return true
-			}
+			return r.is(i-1, "by") && !r.is(i, "rule") || r.is(i-2, "as") && r.is(i-1, "a") && r.is(i, "rule") ||
+				!r.is(i, "law", "contract") && (r.is(i+1, "says") || r.is(i+1, "is") && r.is(i+2, "to", "that"))
 		case "exceptions":
-			if r.is(i-1, "no") {
-				return true
-			}
+			return r.is(i-1, "no")
 		case "exception":
-			if r.is(i-1, "without") {
-				return true
-			}
+			return r.is(i-1, "without")
 		case "off-limits", "non-negotiable", "verboten", "hands-off":
 			return true
 		case "off":
-			if r.is(i-1, "hands") && !r.reports(from, to) {
-				return true
-			}
+			return r.is(i-1, "hands") && !r.reports(from, to)
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // opening reports whether the first word of a clause, at i, sets a rule: every, nothing,
@@ -336,12 +320,10 @@ func (r *reader) isHabit(i, to int) bool {
 
 // isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
 func (r *reader) isSingleDate(from, to int) bool {
-	for i := from; i < to; i++ {
-		if w := &r.words[i]; w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && w.low != "may" && w.low != "utc" && w.low != "am" && w.low != "pm" && w.low != "cet" && w.low != "gmt" {
-			return true
-		}
-	}
-	return false
+	return r.some(from, to, func(i int) bool {
+		w := &r.words[i]
+		return w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && !r.is(i, "may", "utc", "am", "pm", "cet", "gmt")
+	})
 }
 
 // everyOne reports whether the subject words[at:i] means any of its kind: a bare plural, or
@@ -364,7 +346,8 @@ func (r *reader) everyOne(at, i int) bool {
 		}
 	}
 	low := r.words[i-1].low
-	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s") || low == "prs" || low == "data" || low == "code"
+	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || low == "prs" || low == "data" || low == "code" ||
+		r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s")
 }
 
 // cue reports whether the verb or adverb at word i makes a rule of the clause that begins at

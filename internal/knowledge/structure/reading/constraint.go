@@ -42,11 +42,7 @@ func (r *reader) mayRegulate() bool {
 	if r.external || len(r.claim.Text) > maxRule || r.claim.Kind.Structural() {
 		return false
 	}
-	switch r.claim.Kind {
-	case ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook:
-		return false
-	}
-	return true
+	return !slices.Contains([]ken.Kind{ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook}, r.claim.Kind)
 }
 
 // rules reports whether the sentence words[from:to] sets a rule.
@@ -59,90 +55,53 @@ func (r *reader) rules(from, to int) bool {
 		if w.quoted || w.aside || w.code || w.path {
 			continue
 		}
-		if r.regulates(from, i, to) {
+		if r.regulates(from, i, to) || r.commands(from, i, to) {
 			return true
-		}
-		switch w.low {
-		case "must", "shall", "mustn't", "shan't":
-			if r.must(from, i, to) {
-				return true
-			}
-		case "may":
-			if (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
-				return true
-			}
-			if r.is(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
-				return true
-			}
-			if r.forbidsEverybody(from, i, to) {
-				return true
-			}
-		case "has", "have":
-			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.anyOf(from, i, "if") {
-				return true
-			}
-		case "is", "are":
-			if r.statesInvariant(from, i, to) {
-				return true
-			}
-		case "never", "always":
-			if r.isStandingOrder(from, i, to) {
-				return true
-			}
-		case "not", "don't", "dont":
-			if r.forbids(from, i, to) {
-				return true
-			}
-		case "avoid", "ensure":
-			if r.voice != person && r.orders(from, i) && r.voice == user {
-				return true
-			}
-		case "should", "can":
-			if r.is(i+2, "have") { // you should never have skied it
-				continue
-			}
-			if (r.is(i+1, "never", "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
-				return true
-			}
-		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
-			if r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) {
-				return true
-			}
-		case "allowed", "permitted":
-			if r.hasPresentVerb(from, i) && r.voice != person && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only")) {
-				return true
-			}
-		case "required":
-			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
-				return true
-			}
-		case "no":
-			if i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary) {
-				return true
-			}
-		case "most", "least":
-			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to) {
-				return true
-			}
-		case "stays", "stay":
-			if r.is(i+1, "on", "below", "under", "within") && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
-				return true
-			}
-		case "keep":
-			if r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && r.later(i, to, "below", "under", "within") && r.figure(i, to) {
-				return true
-			}
-		case "on":
-			if i == from+1 && r.is(from, "from") && r.is(i+1, "now") {
-				continue
-			}
-		default:
-			if r.foreign(from, i, to) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// commands reports whether word i is a modal verb or another word with which the sentence
+// words[from:to] sets a rule.
+func (r *reader) commands(from, i, to int) bool {
+	present := func() bool { return r.hasPresentVerb(from, i) && r.voice != person }
+	switch r.words[i].low {
+	case "must", "shall", "mustn't", "shan't":
+		return r.must(from, i, to)
+	case "may":
+		return (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) ||
+			r.is(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) ||
+			r.forbidsEverybody(from, i, to)
+	case "has", "have":
+		return r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.anyOf(from, i, "if")
+	case "is", "are":
+		return r.statesInvariant(from, i, to)
+	case "never", "always":
+		return r.isStandingOrder(from, i, to)
+	case "not", "don't", "dont":
+		return r.forbids(from, i, to)
+	case "avoid", "ensure":
+		return r.voice == user && r.orders(from, i)
+	case "should", "can": // but not: you should never have skied it
+		return !r.is(i+2, "have") && (r.is(i+1, "never", "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i)
+	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
+		return present() && !r.negated(from, i)
+	case "allowed", "permitted":
+		return present() && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only"))
+	case "required":
+		return r.clause(from, i) == from && present() && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i)
+	case "no":
+		return i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary)
+	case "most", "least":
+		return r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to)
+	case "stays", "stay":
+		return r.is(i+1, "on", "below", "under", "within") && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) &&
+			i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low))
+	case "keep":
+		return r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && r.later(i, to, "below", "under", "within") && r.figure(i, to)
+	}
+	return r.foreign(from, i, to)
 }
 
 // jokes reports whether a sentence is a joke.
@@ -198,27 +157,28 @@ func (r *reader) retells(from, to int) bool {
 // addressesModels reports whether a sentence tells AI models in general what to do. Nobody
 // writes so about their own project.
 func (r *reader) addressesModels(from, to int) bool {
-	for i := from; i+1 < to; i++ {
+	return r.some(from, to-1, func(i int) bool {
 		switch r.words[i].low {
 		case "ai", "llm", "ki", "ia":
-			switch r.words[i+1].low {
-			case "agents", "agent", "tools", "assistants", "assistant", "models", "systems", "bots", "agenten", "assistenten":
-				return true
-			}
+			return r.is(i+1, "agents", "agent", "tools", "assistants", "assistant", "models", "systems", "bots", "agenten", "assistenten")
 		case "language":
-			if r.is(i+1, "models") {
-				return true
-			}
+			return r.is(i+1, "models")
 		case "note", "notes", "nota", "notiz", "hinweis", "message", "instruction", "instructions", "system":
-			for j := i + 1; j < min(to, i+5); j++ {
-				if low := r.words[j].low; strings.HasSuffix(low, "assistant") || strings.HasSuffix(low, "assistente") || strings.HasSuffix(low, "asistente") || strings.HasSuffix(low, "assistenten") || strings.HasSuffix(low, "agent") || low == "ai" || low == "ki" || low == "ia" {
-					return true
-				}
-			}
+			return r.some(i+1, min(to, i+5), func(j int) bool {
+				return r.is(j, "ai", "ki", "ia") || fits(r.words[j].low, strings.HasSuffix, "assistant", "assistente", "asistente", "assistenten", "agent")
+			})
 		case "assistants", "agents", "bots":
-			if r.is(i+1, "reading", "processing") {
-				return true
-			}
+			return r.is(i+1, "reading", "processing")
+		}
+		return false
+	})
+}
+
+// some reports whether is returns true for one of the words[from:to].
+func (r *reader) some(from, to int, is func(i int) bool) bool {
+	for i := from; i < to; i++ {
+		if is(i) {
+			return true
 		}
 	}
 	return false
@@ -233,12 +193,9 @@ func (r *reader) cites(from, to int) bool {
 
 // due reports whether the words after i name a day by which something is to be done once.
 func (r *reader) due(i, to int) bool {
-	for j := i; j+1 < to; j++ {
-		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && r.is(j+1, "that", "then")) {
-			return true
-		}
-	}
-	return false
+	return r.some(i, to-1, func(j int) bool {
+		return r.is(j, "before", "by", "on") && (r.isSingleDate(j+1, min(to, j+5)) || r.is(j, "before") && r.is(j+1, "that", "then"))
+	})
 }
 
 // feelings are adjectives of feeling.
@@ -320,12 +277,7 @@ func (r *reader) is(i int, lows ...string) bool {
 
 // anyOf reports whether one of lows is in words[from:to].
 func (r *reader) anyOf(from, to int, lows ...string) bool {
-	for i := max(from, 0); i < to; i++ {
-		if slices.Contains(lows, r.words[i].low) {
-			return true
-		}
-	}
-	return false
+	return r.some(max(from, 0), to, func(i int) bool { return slices.Contains(lows, r.words[i].low) })
 }
 
 // later reports whether one of lows is after word i.
@@ -333,24 +285,14 @@ func (r *reader) later(i, to int, lows ...string) bool { return r.anyOf(i+1, to,
 
 // has reports whether words[from:to] has a word of the class.
 func (r *reader) has(from, to int, c class) bool {
-	for i := from; i < to; i++ {
-		if r.words[i].entry.is(c) {
-			return true
-		}
-	}
-	return false
+	return r.some(from, to, func(i int) bool { return r.words[i].entry.is(c) })
 }
 
 func (r *reader) negated(from, i int) bool { return r.has(max(from, i-3), i, negative) }
 
 // figure reports whether there is a number after word i.
 func (r *reader) figure(i, to int) bool {
-	for j := i + 1; j < to; j++ {
-		if c := r.text[r.words[j].start]; c >= '0' && c <= '9' {
-			return true
-		}
-	}
-	return false
+	return r.some(i+1, to, func(j int) bool { c := r.text[r.words[j].start]; return c >= '0' && c <= '9' })
 }
 
 // clause returns the start of the clause that contains word i.
@@ -363,17 +305,10 @@ func (r *reader) clause(from, i int) int {
 
 // guesses reports whether a sentence is a supposition: "I think we must have …".
 func (r *reader) guesses(from, to int) bool {
-	for i := from; i < to && i < from+4; i++ {
-		switch r.words[i].low {
-		case "guess", "suppose", "wonder", "wondering", "maybe", "perhaps", "apparently", "imagine", "supposedly", "bet":
-			return true
-		case "think", "believe", "assume":
-			if i > from && r.words[i-1].entry.is(first) {
-				return true
-			}
-		}
-	}
-	return false
+	return r.some(from, min(to, from+4), func(i int) bool {
+		return r.is(i, "guess", "suppose", "wonder", "wondering", "maybe", "perhaps", "apparently", "imagine", "supposedly", "bet") ||
+			r.is(i, "think", "believe", "assume") && i > from && r.words[i-1].entry.is(first)
+	})
 }
 
 // must reports whether the modal at i sets a rule. It does not in "must have been", "you
@@ -436,20 +371,16 @@ func (r *reader) regulated(from, i int) bool {
 	if i > from && r.words[i-1].entry.is(neuter) && !r.is(i-1, "this") {
 		return r.voice == nobody
 	}
+	thing := r.voice != person
 	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i && f.Type == Person && f.Name != "user" && !strings.HasSuffix(f.Name, " team") {
-			return false
+		if f := &r.found[k]; f.from >= at && f.to <= i {
+			if f.Type == Person && f.Name != "user" && !strings.HasSuffix(f.Name, " team") {
+				return false
+			}
+			thing = thing || !f.weak && (f.Type == System || f.Type == Tool || f.Known)
 		}
 	}
-	if r.voice != person {
-		return true
-	}
-	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i && !f.weak && (f.Type == System || f.Type == Tool || f.Known) {
-			return true
-		}
-	}
-	return false
+	return thing
 }
 
 // isNounSubject reports whether the word before i is a subject that is no pronoun.

@@ -301,8 +301,7 @@ func (r *reader) numbered(i int) int {
 	if w := &r.words[i]; !w.capitals || w.possessive || i+1 >= len(r.words) || r.words[i+1].broken {
 		return 0
 	}
-	x := &r.words[i+1]
-	if len(x.low) < 3 || strings.Trim(x.low, "0123456789") != "" {
+	if low := r.words[i+1].low; len(low) < 3 || strings.Trim(low, "0123456789") != "" {
 		return 0
 	}
 	return 2
@@ -430,16 +429,14 @@ func (r *reader) determined(i int) bool {
 // verbal reports whether a word before a noun is probably a verb form or an adverb:
 // "using", "deployed", "quickly".
 func verbal(w *word) bool {
-	n := len(w.low)
-	if n < 5 || w.upper && !w.opens {
+	if len(w.low) < 5 || w.upper && !w.opens {
 		return false
 	}
-	switch w.low[n-2:] {
-	case "ly", "ed":
-		return true
-	}
-	return w.low[n-3:] == "ing" && !w.entry.is(common) && w.low != "staging" && w.low != "billing" && w.low != "pricing" && w.low != "onboarding" && w.low != "shipping" && w.low != "logging" && w.low != "routing" && w.low != "messaging"
+	return fits(w.low, strings.HasSuffix, "ly", "ed") || strings.HasSuffix(w.low, "ing") && !w.entry.is(common) && !gerunds[w.low]
 }
+
+// gerunds are names of things that a project has.
+var gerunds = analysis.Set("staging billing pricing onboarding shipping logging routing messaging")
 
 // Variants returns the names under which a thing may be filed that a text calls name.
 // They are distinct, in the form of analysis.Entity, the most literal first: the name

@@ -1,6 +1,10 @@
 package reading
 
-import "github.com/kenlayer/ken/internal/analysis"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // orders reports whether word i begins a clause. "please", "and", a condition or "I
 // want you to" may precede it.
@@ -197,9 +201,8 @@ func (r *reader) regulates(from, i, to int) bool {
 // do: "whoever merges has to …".
 func (r *reader) obligesWhoever(i, to int) bool {
 	for j := i + 1; j < to; j++ {
-		switch r.words[j].low {
-		case "must", "needs", "has":
-			return r.words[j].low == "must" || r.is(j+1, "to")
+		if r.is(j, "must", "needs", "has") {
+			return r.is(j, "must") || r.is(j+1, "to")
 		}
 	}
 	return false
@@ -216,12 +219,7 @@ func (r *reader) recurs(i, to int) bool {
 
 // numberFollows reports whether one of the next three words is a number.
 func (r *reader) numberFollows(i, to int) bool {
-	for j := i; j < min(to, i+3); j++ {
-		if isFigure(r.words[j].low) {
-			return true
-		}
-	}
-	return false
+	return r.some(i, min(to, i+3), func(j int) bool { return isFigure(r.words[j].low) })
 }
 
 // word returns word i in lower case, "" if it does not exist.
@@ -279,21 +277,12 @@ func (r *reader) foreign(from, i, to int) bool {
 
 // around reports whether one of the words is right before or after word i.
 func (r *reader) around(from, i int, lows ...string) bool {
-	for _, low := range lows {
-		if i > from && r.is(i-1, low) || r.is(i+1, low) {
-			return true
-		}
-	}
-	return false
+	return i > from && r.is(i-1, lows...) || r.is(i+1, lows...)
 }
 
 // german reports whether word i may be a German infinitive or imperative: it ends in
 // -en, -rn or -e.
 func (r *reader) german(i int) bool {
-	if i < 0 || i >= len(r.words) {
-		return false
-	}
-	low := r.words[i].low
-	n := len(low)
-	return n > 4 && (low[n-2:] == "en" || low[n-2:] == "rn" || low[n-1] == 'e')
+	low := r.word(i)
+	return len(low) > 4 && fits(low, strings.HasSuffix, "en", "rn", "e")
 }

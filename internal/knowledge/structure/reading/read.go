@@ -189,14 +189,11 @@ func (r *reader) begin(n int) {
 // named reports whether words can be a person's name: each has a capital, and none is common or
 // a product.
 func (r *reader) named(from, to int) bool {
-	for i := from; i < to; i++ {
+	return !r.some(from, to, func(i int) bool {
 		w := &r.words[i]
-		if !w.upper || w.code || w.path || w.capitals && w.end-w.start > 2 || w.entry.is(product|label|calendar) ||
-			to-from == 1 && w.entry.is(common|function|verb) || w.possessive {
-			return false
-		}
-	}
-	return true
+		return !w.upper || w.code || w.path || w.capitals && w.end-w.start > 2 || w.entry.is(product|label|calendar) ||
+			to-from == 1 && w.entry.is(common|function|verb) || w.possessive
+	})
 }
 
 // skipQuestion marks "(asked by Ana: …)" at the end, which extraction adds: it is somebody
@@ -417,9 +414,6 @@ func TypeOf(name string) Type {
 // evidence returns the file in the claim's evidence, if there is one.
 func (r *reader) evidence() found {
 	for _, e := range r.claim.Evidence {
-		if e.Path == "" {
-			continue
-		}
 		if name := analysis.Entity(e.Path); name != "" {
 			return found{Mention: Mention{Name: name, Display: e.Path, Type: System, Confidence: ByEvidence}}
 		}

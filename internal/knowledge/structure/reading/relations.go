@@ -76,8 +76,7 @@ func (r *reader) builtThing(i int) found {
 	if i < 2 || r.words[i].broken || r.words[i-1].possessive || r.words[i-1].name == "" || r.words[i-1].entry.is(function|calendar) {
 		return found{}
 	}
-	switch r.words[i-1].low {
-	case "problem", "problems", "issue", "issues", "error", "errors", "question", "bug": // examined with it, and not made of it
+	if r.is(i-1, "problem", "problems", "issue", "issues", "error", "errors", "question", "bug") { // examined with it, and not made of it
 		return found{}
 	}
 	from, _ := r.phrase(i - 1)
@@ -100,11 +99,7 @@ func (r *reader) relation(i, to int) *relation {
 		if i+len(p.words) > to {
 			continue
 		}
-		same := true
-		for n := 1; n < len(p.words) && same; n++ {
-			same = r.words[i+n].low == p.words[n] && !r.words[i+n].broken
-		}
-		if same {
+		if !r.some(i+1, i+len(p.words), func(j int) bool { return r.words[j].low != p.words[j-i] || r.words[j].broken }) {
 			return p
 		}
 	}
@@ -134,8 +129,7 @@ func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	w := &r.words[j]
 	switch {
 	case p.passive:
-		switch w.low {
-		case "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which":
+		if r.is(j, "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which") {
 			return true
 		}
 		// "the ledger, owned by Ada,": a participle right behind its noun
@@ -400,17 +394,14 @@ func (r *reader) link(out []Dependency, p *relation, source, target *found, stre
 		a.Name == "user" || b.Name == "user",
 		a.Type == Person && p.typ != Informs && p.typ != Blocks,
 		p.typ != OwnedBy && p.typ != Informs && b.Type == Person,
+		p.typ == OwnedBy && (b.weak || b.Type != Person && b.Type != Unknown),
 		r.voice == person && (a.weak || b.weak):
-		return out
-	case p.typ == OwnedBy && (b.weak || b.Type != Person && b.Type != Unknown):
 		return out
 	}
 	d := Dependency{Source: a.Name, Type: p.typ, Target: b.Name, Strength: strength}
-	for i := range out {
-		if o := &out[i]; o.Source == d.Source && o.Type == d.Type && o.Target == d.Target {
-			o.Strength = max(o.Strength, d.Strength)
-			return out
-		}
+	if i := slices.IndexFunc(out, func(o Dependency) bool { return o.Source == d.Source && o.Type == d.Type && o.Target == d.Target }); i >= 0 {
+		out[i].Strength = max(out[i].Strength, d.Strength)
+		return out
 	}
 	for _, f := range [...]*found{source, target} { // a thing that something depends on is worth naming
 		if f.weak && f.from < f.to && r.at(f.from) == nil {
@@ -540,11 +531,8 @@ func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) f
 		}
 		return r.purpose(end, to)
 	}
-	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i {
-			if f.to < len(r.words) && r.words[f.to-1].possessive { // payments' mailer uses …
-				continue
-			}
+	for k := range r.found { // but not payments in "payments' mailer uses …"
+		if f := &r.found[k]; f.from >= at && f.to <= i && (f.to == len(r.words) || !r.words[f.to-1].possessive) {
 			return *f
 		}
 	}

@@ -154,19 +154,13 @@ func nominal(w *word, free bool) bool {
 	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return false
 	}
-	switch w.low {
-	case "nothing", "anything", "everything", "something", "everybody", "everyone", "anybody", "someone", "else":
+	if indefinites[w.low] || w.entry.is(function|past|calendar|adjective) || !w.entry.is(common) && (w.entry.is(finite) || w.entry.is(verb) && !free) {
 		return false
 	}
-	if w.entry.is(function|past|calendar|adjective) || w.entry.is(finite) && !w.entry.is(common) {
-		return false
-	}
-	if w.entry.is(verb) && !w.entry.is(common) && !free {
-		return false
-	}
-	n := len(w.low)
-	return n < 5 || w.low[n-2:] != "ly" && w.low[n-2:] != "ed" || w.upper && !w.opens
+	return len(w.low) < 5 || !fits(w.low, strings.HasSuffix, "ly", "ed") || w.upper && !w.opens
 }
+
+var indefinites = analysis.Set("nothing anything everything something everybody everyone anybody someone else")
 
 // insertSpan adds a noun phrase as a name, and records the parts of a compound.
 func (r *reader) insertSpan(s *span, confidence float64) bool {
@@ -211,11 +205,8 @@ func (r *reader) subjects(from, i int, p *relation) bool {
 	j, be := i-1, false
 	many := p.infinite
 	for j >= from && !r.words[j+1].broken && (r.words[j].entry.is(auxiliary) || r.words[j].entry.is(hedge) || adverbs[r.words[j].low]) {
-		switch r.words[j].low {
-		case "is", "was", "are", "were", "be", "been", "being":
-			be = true
-			many = many || r.words[j].low == "are" || r.words[j].low == "were"
-		}
+		be = be || r.is(j, "is", "was", "are", "were", "be", "been", "being")
+		many = many || r.is(j, "are", "were")
 		j--
 	}
 	if j < from || r.words[j+1].broken {

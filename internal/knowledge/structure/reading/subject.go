@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -64,11 +65,9 @@ func (r *reader) possessor() found {
 		return found{}
 	}
 	for i := r.body; i+1 < len(r.words); i++ {
-		w := &r.words[i]
-		if !w.possessive || w.quoted || w.aside || w.entry.is(function) || Common(w.low) {
-			continue
+		if w := &r.words[i]; w.possessive && !w.quoted && !w.aside && !w.entry.is(function) && !Common(w.low) {
+			return found{Mention: Mention{Name: w.low, Display: w.low, Type: Unknown, Confidence: BySubject}, from: i, to: i + 1}
 		}
-		return found{Mention: Mention{Name: w.low, Display: w.low, Type: Unknown, Confidence: BySubject}, from: i, to: i + 1}
 	}
 	return found{}
 }
@@ -133,7 +132,7 @@ func (r *reader) introduced(from, to int) int {
 			if r.has(i+1, to, auxiliary|finite) {
 				return i + 1
 			}
-			return from
+			break
 		}
 	}
 	return from
@@ -388,12 +387,7 @@ func (r *reader) nouns(i, to int) (subject, found) {
 
 // isQuantity reports whether a name is an amount: 32 megs, €35, takes 50 min.
 func isQuantity(name string) bool {
-	for w := range strings.FieldsSeq(name) {
-		if number(w) || strings.ContainsAny(w, "€$£¥%~") {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsAny(name, "€$£¥%~") || slices.ContainsFunc(strings.Fields(name), number)
 }
 
 // isPlainWord reports whether a single word is no name as a subject or an object. In a
