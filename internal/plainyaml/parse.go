@@ -1,6 +1,7 @@
 package plainyaml
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -128,9 +129,7 @@ func (r *reader) fields(n ast.Node, m ast.MapNode) Node {
 		}
 		f := Field{Key: key, Line: line(it.Key())}
 		if f.Value, ok = r.node(it.Value()); ok {
-			if f.Value.Line == 0 {
-				f.Value.Line = f.Line
-			}
+			f.Value.Line = cmp.Or(f.Value.Line, f.Line)
 			out.Fields = append(out.Fields, f)
 		}
 	}

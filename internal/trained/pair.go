@@ -104,7 +104,7 @@ func pairFeatures(before, after string) []feature {
 				switch {
 				case t.kind == name:
 					sharedNames++
-				case t.kind == number || t.kind == ident || t.kind == month:
+				case t.value():
 					sharedValues++
 				}
 			}

@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/kenlayer/ken/embed/builtin"
@@ -73,33 +74,25 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 	if err == nil {
 		row = make([]float32, m.Dim())
 	}
-	form := func(i int) string {
+	at := func(i int, inside func(*token) string) string {
 		switch {
 		case i < 0:
 			return "^"
 		case i >= len(all):
 			return "$"
 		}
-		return all[i].word()
+		return inside(&all[i])
 	}
+	form := func(i int) string { return at(i, (*token).word) }
 	kindAt := func(i int) string {
-		switch {
-		case i < 0:
-			return "^"
-		case i >= len(all):
-			return "$"
-		case all[i].empty:
-			return "f"
-		}
-		return string(all[i].kind)
+		return at(i, func(t *token) string {
+			if t.empty {
+				return "f"
+			}
+			return string(t.kind)
+		})
 	}
-	first := len(all)
-	for i := range all {
-		if all[i].content() {
-			first = i
-			break
-		}
-	}
+	first := slices.IndexFunc(all, func(t token) bool { return t.content() })
 	opening := form(0)
 	out := make([][]feature, 0, len(spans)+1)
 	for _, s := range spans {
@@ -200,10 +193,6 @@ func noSubject(all []token, form func(int) string) []feature {
 // choose returns the index of the most likely alternative, and its probability.
 func (m *model) choose(alternatives [][]feature) (best int, likely float64) {
 	p := m.shares(alternatives)
-	for i := range p {
-		if p[i] > p[best] {
-			best = i
-		}
-	}
-	return best, p[best]
+	likely = slices.Max(p)
+	return slices.Index(p, likely), likely
 }

@@ -69,11 +69,15 @@ type model struct {
 
 // score returns the probability for a list of features.
 func (m *model) score(list []feature) float64 {
-	z := m.bias
+	return 1 / (1 + math.Exp(-float64(m.sum(m.bias, list))))
+}
+
+// sum adds the weights of features to z.
+func (m *model) sum(z float32, list []feature) float32 {
 	for _, f := range list {
 		z += m.weights[int(f.at)%len(m.weights)] * f.x
 	}
-	return 1 / (1 + math.Exp(-float64(z)))
+	return z
 }
 
 // shares returns the probability of each alternative, exactly one of which is right.
@@ -81,11 +85,7 @@ func (m *model) shares(alternatives [][]feature) []float64 {
 	p := make([]float64, len(alternatives))
 	sum, most := 0.0, math.Inf(-1)
 	for i, list := range alternatives {
-		z := float32(0)
-		for _, f := range list {
-			z += m.weights[int(f.at)%len(m.weights)] * f.x
-		}
-		p[i] = float64(z)
+		p[i] = float64(m.sum(0, list))
 		most = max(most, p[i])
 	}
 	for i := range p {

@@ -76,9 +76,7 @@ func tokensOf(text string) (out []token) {
 			if strings.ContainsRune(".!?:。！？", r) {
 				opens = true
 			}
-			if r == '$' || r == '€' || r == '£' || r == '%' {
-				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
-			} else if n := len(out); n > 0 && out[n-1].kind != mark {
+			if n := len(out); strings.ContainsRune("$€£%", r) || n > 0 && out[n-1].kind != mark {
 				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
 			}
 		}

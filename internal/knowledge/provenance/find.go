@@ -28,18 +28,14 @@ import (
 // evidence, then the order of ids. An unknown target has no claims, which is no error.
 // Errors: ErrInvalid for an empty target, and those of the store.
 func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if q.Target = strings.TrimSpace(q.Target); q.Target == "" {
 		return View{}, &ken.Error{Code: ken.CodeInvalid, Field: "target", Msg: "empty", Try: "Name a file, a symbol, a test, or a claim."}
 	}
-	f, err := openFiles(o.Root)
+	l, err := newFinder(s, o, names(&q, o.Root))
 	if err != nil {
 		return View{}, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	l := finder{s: s, o: o, f: f, now: o.Now(), names: names(&q, o.Root)}
+	defer func() { err = errors.Join(err, l.f.close()) }()
 	rows, err := l.rows(ctx, &q)
 	if err != nil {
 		return View{}, err
@@ -84,6 +80,14 @@ type finder struct {
 	f     *files
 	now   time.Time
 	names []string
+}
+
+func newFinder(s Reader, o Options, names []string) (*finder, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	f, err := openFiles(o.Root)
+	return &finder{s: s, o: o, f: f, now: o.Now(), names: names}, err
 }
 
 // row is a claim that was found but not read yet.
@@ -383,14 +387,10 @@ func inProject(s, root string) (string, bool) {
 // each piece of its evidence, in the claim's order. Errors: those of opening the
 // project's folder.
 func One(c *ken.Claim, o Options) (out Claim, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	f, err := openFiles(o.Root)
+	l, err := newFinder(nil, o, []string{c.ID})
 	if err != nil {
 		return Claim{}, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	l := finder{o: o, f: f, now: o.Now(), names: []string{c.ID}}
+	defer func() { err = errors.Join(err, l.f.close()) }()
 	return l.claim(c, true), nil
 }

@@ -292,9 +292,7 @@ func mentionsOf(s *Signs) *mentions {
 		ms.spelled(sym, FromCode, i, true)
 	}
 	text := s.Text
-	if text == "" {
-		text = s.Signals.Question
-	}
+	text = cmp.Or(text, s.Signals.Question)
 	n := ms.text(text)
 	for _, list := range [][]string{s.Signals.Entities, s.Signals.Keywords} {
 		for i, name := range list {

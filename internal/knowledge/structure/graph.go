@@ -67,9 +67,7 @@ func (b Bounds) withDefaults() Bounds {
 			*d.n = d.def
 		}
 	}
-	if b.MinStrength == 0 {
-		b.MinStrength = DefaultMinStrength
-	}
+	b.MinStrength = cmp.Or(b.MinStrength, DefaultMinStrength)
 	return b
 }
 

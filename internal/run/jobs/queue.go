@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -129,9 +130,7 @@ func (o Options) withDefaults() Options {
 		}
 		o.Worker = fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:6])
 	}
-	if o.Process == "" {
-		o.Process = process
-	}
+	o.Process = cmp.Or(o.Process, process)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -150,12 +149,8 @@ func (o Options) withDefaults() Options {
 	if o.Backoff == nil {
 		o.Backoff = func(attempt int) time.Duration { return backoff(attempt, o.Jitter()) }
 	}
-	if o.Keep == 0 {
-		o.Keep = 30 * 24 * time.Hour
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Keep = cmp.Or(o.Keep, 30*24*time.Hour)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -322,13 +322,13 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 // take waits for its turn, and returns false when ctx ends first. It does not wait
 // for an abandoned call.
 func (t *hookRunner) take(ctx context.Context) bool {
+	select {
+	case <-t.turn:
+		return true
+	default:
+	}
 	if t.abandoned.Load() {
-		select {
-		case <-t.turn:
-			return true
-		default:
-			return false
-		}
+		return false
 	}
 	select {
 	case <-t.turn:

@@ -279,20 +279,22 @@ func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
 		}
 		return cleanSaid(s)
 	}
-	list := func(in, known []string) []string {
+	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
+	for i, list := range c.lists() {
 		var out []string
-		for _, s := range in {
-			if s = one(s, known...); s != "" {
+		for _, s := range *list {
+			if s = one(s, *prev.lists()[i]...); s != "" {
 				out = append(out, s)
 			}
 		}
-		return out
+		*list = out
 	}
-	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
-	c.Entities, c.Files = list(c.Entities, prev.Entities), list(c.Files, prev.Files)
-	c.Open, c.Constraints = list(c.Open, prev.Open), list(c.Constraints, prev.Constraints)
-	c.Focal, c.Aspects = list(c.Focal, prev.Focal), list(c.Aspects, prev.Aspects)
 	return c
+}
+
+// lists returns the lists of a checkpoint.
+func (c *Checkpoint) lists() []*[]string {
+	return []*[]string{&c.Open, &c.Constraints, &c.Entities, &c.Files, &c.Focal, &c.Aspects}
 }
 
 // reveals reports whether a text of a session would bring back forgotten content. It does
@@ -339,7 +341,7 @@ func (c *Checkpoint) forget(says func(string) bool) {
 			*line = ""
 		}
 	}
-	for _, list := range []*[]string{&c.Open, &c.Constraints, &c.Entities, &c.Files, &c.Focal, &c.Aspects} {
+	for _, list := range c.lists() {
 		if slices.ContainsFunc(*list, says) {
 			*list = slices.DeleteFunc(slices.Clone(*list), says)
 		}

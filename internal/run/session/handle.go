@@ -68,9 +68,7 @@ func New(o HandleOptions) *Session {
 	if o.LogWait <= 0 {
 		o.LogWait = time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

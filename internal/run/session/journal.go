@@ -84,9 +84,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 		o.MaxMessageBytes = defaultMessageBytes
 	}
 	o.MaxMessageBytes = max(o.MaxMessageBytes, minMessageBytes)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, caches: map[string]*list.Element{}, used: list.New()}
 }
 

@@ -102,26 +102,21 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var found []Info
-	for _, info := range list {
-		if info.ID == prefix {
-			return info, nil
-		}
-		if strings.HasPrefix(info.ID, prefix) {
-			found = append(found, info)
-		}
+	if i := slices.IndexFunc(list, func(info Info) bool { return info.ID == prefix }); i >= 0 {
+		return list[i], nil
 	}
+	list = slices.DeleteFunc(list, func(info Info) bool { return !strings.HasPrefix(info.ID, prefix) })
 	switch {
-	case len(found) == 0:
+	case len(list) == 0:
 		return Info{}, notFound(prefix)
 	case utf8.RuneCountInString(prefix) < minPrefix:
 		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "a session is named by at least the first 6 characters of its id",
 			Try: "Give more of it."}
-	case len(found) > 1:
-		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + found[0].ID + ", " + found[1].ID,
+	case len(list) > 1:
+		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + list[0].ID + ", " + list[1].ID,
 			Try: "Give more of the id."}
 	}
-	return found[0], nil
+	return list[0], nil
 }
 
 // Tail is Read for the last n messages of a session. Its cost does not grow with the

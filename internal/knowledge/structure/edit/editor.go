@@ -64,9 +64,7 @@ func New(s store.Engine, o Options) *Editor {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	if o.Retention == 0 {
-		o.Retention = DefaultRetention
-	}
+	o.Retention = cmp.Or(o.Retention, DefaultRetention)
 	return &Editor{s, o}
 }
 

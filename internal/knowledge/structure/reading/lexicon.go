@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -72,9 +73,7 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	}
 	for i, a := range aspects {
 		add(a.cues, func(e *entry) {
-			if e.aspect == 0 {
-				e.aspect = uint8(i + 1)
-			}
+			e.aspect = cmp.Or(e.aspect, uint8(i+1))
 		})
 	}
 	return m
