@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/decision"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
@@ -252,10 +253,10 @@ type Change struct {
 type Deps struct {
 	Store     Store
 	Documents Documents
-	Journal   Journal
-	Queue     Queue
+	Journal   *session.Journal
+	Queue     *jobs.Queue
 	EventsDir string // folder of the event files; "" means none
-	Decisions Decisions
+	Decisions *decision.Registry
 	Graph     Graph
 	KenDir    string // the project's .ken folder, whose state may be marked ephemeral; "" means none
 
@@ -283,24 +284,6 @@ type Documents interface {
 	Orphans(ctx context.Context) ([]string, error)
 	PruneOrphans(ctx context.Context, paths []string) (int, error)
 }
-
-// Journal is the part of session.Journal that this package needs.
-type Journal interface {
-	List(ctx context.Context) ([]session.Info, error)
-	Sweep(ctx context.Context, grace time.Duration) (int, error)
-	Prune(ctx context.Context, before time.Time) (int, error)
-}
-
-// Queue is the part of jobs.Queue that this package needs.
-type Queue interface {
-	List(ctx context.Context, states ...jobs.State) ([]jobs.Job, error)
-	Remove(ctx context.Context, id string) error
-}
-
-var (
-	_ Journal = (*session.Journal)(nil)
-	_ Queue   = (*jobs.Queue)(nil)
-)
 
 func (d Deps) withDefaults() Deps {
 	if d.Now == nil {
