@@ -325,12 +325,13 @@ func (w *planner) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range p.Files {
-		w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: path, What: path, From: "in the graph", To: "forgotten", Why: "the file is gone"})
+	add := func(ids []string, why string) {
+		for _, id := range ids {
+			w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: id, What: id, From: "in the graph", To: "forgotten", Why: why})
+		}
 	}
-	for _, id := range p.Decisions {
-		w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: id, What: id, From: "in the graph", To: "forgotten", Why: "its file is gone"})
-	}
+	add(p.Files, "the file is gone")
+	add(p.Decisions, "its file is gone")
 	if n := len(p.Nodes) + len(p.External); n > 0 {
 		w.add(Change{Rule: PruneOrphans, Kind: kindNodes, ID: "graph", What: fmt.Sprintf("%d nodes", n), From: "in the graph", To: "forgotten",
 			Why: "nothing else declares or uses them", Count: n})

@@ -72,10 +72,8 @@ func (g *Graph) merged(a, b []store.Ref) []store.Ref {
 // depend on the entity.
 func (g *Graph) attributes(c *collector, entity string, names []string, like Attribute, b Bounds) {
 	var ofNames [][]store.AspectOutline
-	for _, n := range names {
-		if o := c.w.at[n]; o != nil {
-			ofNames = append(ofNames, o.Aspects)
-		}
+	for _, o := range c.w.outlines(names) {
+		ofNames = append(ofNames, o.Aspects)
 	}
 	aspects := Aspects(entity, ofNames, g.utility, g.merged)
 	for _, a := range aspects[:min(len(aspects), b.Aspects)] {

@@ -115,14 +115,14 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	}
 	for i := range focal[:min(len(focal), b.Focal)] {
 		f := &focal[i]
-		said := ""
-		if f.From.Named() {
-			said = f.Said
-		}
 		if f.From == FromDeed { // only its rules are included
 			continue
 		}
-		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
+		like := Attribute{Near: f.From.Near()}
+		if f.From.Named() {
+			like.Named = f.Said
+		}
+		g.attributes(&c, f.Name, f.Names, like, b)
 		c.tasks(f)
 	}
 	if err := g.neighbours(&c, focal, steps, b); err != nil {
@@ -193,11 +193,7 @@ type collector struct {
 }
 
 func (c *collector) constraints(entity string, names []string, distance int, via *Step) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(names) {
 		for _, ref := range o.Constraints[:len(o.Constraints)-o.Mentioned] {
 			c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via})
 		}
@@ -209,11 +205,7 @@ const maxCandidates = 8
 
 // candidates adds claims that may be rules of the entity.
 func (c *collector) candidates(names []string) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(names) {
 		for _, ref := range o.Candidates {
 			if len(c.t.Candidates) < maxCandidates && !c.addedRules[ref] && !slices.Contains(c.t.Candidates, ref) {
 				c.t.Candidates = append(c.t.Candidates, ref)
@@ -225,11 +217,7 @@ func (c *collector) candidates(names []string) {
 // mentions adds the rules that have a name of the entity in their text. A rule without
 // entities is a rule about everything, whatever its text says.
 func (c *collector) mentions(entity string, names []string, distance int, via *Step) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for n, o := range c.w.outlines(names) {
 		for _, ref := range o.Constraints[len(o.Constraints)-o.Mentioned:] {
 			if !c.general[ref] {
 				c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via, Says: n})
@@ -302,11 +290,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 func (c *collector) tasks(f *Focus) {
 	from := len(c.t.Tasks)
 	seen := map[store.Ref]bool{}
-	for _, n := range f.Names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(f.Names) {
 		for i := range o.Links {
 			l := &o.Links[i]
 			if l.Kind == ken.KindEntity && l.Type == "task" && l.Strength > 0 && len(l.Names) > 0 && !seen[l.Ref] {
@@ -395,6 +379,17 @@ func (o *outline) set(got store.Outline) {
 	o.Outline = got
 	if i := slices.IndexFunc(got.Links, func(l store.Link) bool { return l.Kind == ken.KindAlias }); i >= 0 { // aliases are last
 		o.aliases = got.Links[i:]
+	}
+}
+
+// outlines yields names with their outlines, as far as these were read.
+func (w *walker) outlines(names []string) iter.Seq2[string, *outline] {
+	return func(yield func(string, *outline) bool) {
+		for _, n := range names {
+			if o := w.at[n]; o != nil && !yield(n, o) {
+				return
+			}
+		}
 	}
 }
 

@@ -73,10 +73,7 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	if !b.Keeps() {
 		return nil
 	}
-	if err := checkID("turn", rec.Turn, true); err != nil {
-		return err
-	}
-	if err := checkID("session", rec.Session, false); err != nil {
+	if err := cmp.Or(checkID("turn", rec.Turn, true), checkID("session", rec.Session, false)); err != nil {
 		return err
 	}
 	rec = rec.lean()

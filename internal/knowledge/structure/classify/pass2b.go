@@ -22,7 +22,6 @@ const modelStrength = 0.6
 type pool struct {
 	v          *view
 	source     string
-	facts      []ken.Claim
 	named      map[string][]string // names in its text, by the id of the fact
 	neighbours []string
 	known      []string // all of these names, as the model sees them
@@ -56,15 +55,10 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 		if len(named) == 0 {
 			continue
 		}
-		p.facts = append(p.facts, *k)
 		p.named[k.ID] = named
-		for _, n := range named {
-			if !slices.Contains(p.known, n) {
-				p.known = append(p.known, n)
-			}
-		}
+		p.know(named...)
 	}
-	if len(p.facts) == 0 {
+	if len(p.named) == 0 {
 		return nil, nil
 	}
 	neighbours, err := p.v.neighbours(ctx, own)
@@ -76,12 +70,18 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 			break
 		}
 		p.neighbours = append(p.neighbours, n)
+		p.know(n)
+	}
+	p.known = p.known[:min(len(p.known), maxKnown)]
+	return p, nil
+}
+
+func (p *pool) know(names ...string) {
+	for _, n := range names {
 		if !slices.Contains(p.known, n) {
 			p.known = append(p.known, n)
 		}
 	}
-	p.known = p.known[:min(len(p.known), maxKnown)]
-	return p, nil
 }
 
 // otherNames reports names that other records than the one being read have.
