@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -275,9 +276,7 @@ func (o *Opening) Answer(n int, first First) int {
 // to the conversation that was answered last and has not continued yet.
 func (o *Opening) Continue(first First) int {
 	n := -1
-	if r := o.Replies[first.Exact]; r != nil {
-		n = r.N
-	} else if r := o.Replies[first.Loose]; r != nil {
+	if r := cmp.Or(o.Replies[first.Exact], o.Replies[first.Loose]); r != nil {
 		n = r.N
 	} else {
 		for _, other := range o.Replies {
