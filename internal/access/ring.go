@@ -46,17 +46,13 @@ func (r *Ring) Find(key string) (Principal, bool) { return r.FindHash(HashKey(ke
 
 // FindHash returns the Principal of the key with this hash. It compares all hashes,
 // each in constant time, so its duration reveals nothing about the keys.
-func (r *Ring) FindHash(h Hash) (Principal, bool) {
-	found := -1
+func (r *Ring) FindHash(h Hash) (p Principal, ok bool) {
 	for i := range r.entries {
-		if subtle.ConstantTimeCompare(h[:], r.entries[i].Hash[:]) == 1 && found < 0 {
-			found = i
+		if subtle.ConstantTimeCompare(h[:], r.entries[i].Hash[:]) == 1 && !ok {
+			p, ok = r.entries[i].Principal, true
 		}
 	}
-	if found < 0 {
-		return Principal{}, false
-	}
-	return r.entries[found].Principal, true
+	return p, ok
 }
 
 // KeyPrefix begins every key. It tells a key of Ken from a provider's key in the same

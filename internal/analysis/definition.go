@@ -27,9 +27,9 @@ func Definitions(text string) []string {
 }
 
 var (
-	modifiers = set("export default public private protected internal static final abstract async pub const unsafe extern override virtual inline sealed partial")
-	keywords  = set("def func function fn class struct interface trait enum type impl")
-	control   = set("if else for while switch catch return new throw when with until elif case do await yield not and or in")
+	modifiers = Set("export default public private protected internal static final abstract async pub const unsafe extern override virtual inline sealed partial")
+	keywords  = Set("def func function fn class struct interface trait enum type impl")
+	control   = Set("if else for while switch catch return new throw when with until elif case do await yield not and or in")
 )
 
 // defines returns the name that a line of code defines, or "".

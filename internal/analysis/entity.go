@@ -68,7 +68,7 @@ func owner(w string) string {
 // surroundingMarks surround a name and are no part of it.
 const surroundingMarks = "`\"'“”‘’«»()[]{}<>,;:!?…*|~"
 
-var articles = set("the a an our my your their its his her this that these those")
+var articles = Set("the a an our my your their its his her this that these those")
 
 // identifier emits text[a:b] as one token, then the segments between its
 // connectors.

@@ -33,14 +33,7 @@ const (
 
 // Self returns how much a text is about its author, 0..1.
 func (t Traits) Self() float64 {
-	n := 0.0
-	if t&FirstPerson != 0 {
-		n++
-	}
-	if t&FirstPersonOften != 0 {
-		n += 2
-	}
-	return n / 3
+	return float64(t/FirstPerson&3) / 3
 }
 
 const (
@@ -77,14 +70,7 @@ func FormOf(text string) Form {
 		n++
 	}
 	f.Words = uint16(min(n, formWords))
-	switch {
-	case self == 1:
-		f.Traits |= FirstPerson
-	case self == 2:
-		f.Traits |= FirstPersonOften
-	case self > 2:
-		f.Traits |= FirstPerson | FirstPersonOften
-	}
+	f.Traits |= Traits(min(self, 3)) * FirstPerson
 	return f
 }
 
@@ -138,7 +124,8 @@ func plain(word string) string {
 	return word
 }
 
-func set(words string) map[string]bool {
+// Set returns the words of a list, which white space separates.
+func Set(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
 		m[w] = true
@@ -147,16 +134,16 @@ func set(words string) map[string]bool {
 }
 
 var (
-	isSelf = set("i i'm i've i'd i'll my me mine myself we we're we've we'll our ours us")
+	isSelf = Set("i i'm i've i'd i'll my me mine myself we we're we've we'll our ours us")
 
-	timeWords = set(`yesterday today tonight tomorrow ago since recently lately weekend weekends day days week weeks month months year
+	timeWords = Set(`yesterday today tonight tomorrow ago since recently lately weekend weekends day days week weeks month months year
 		years january february march april june july august september october november december monday tuesday wednesday
 		thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec`)
-	timeUnits = set("night morning afternoon evening summer winter spring autumn fall quarter semester")
-	timeLeads = set("last next this past")
+	timeUnits = Set("night morning afternoon evening summer winter spring autumn fall quarter semester")
+	timeLeads = Set("last next this past")
 
-	orders = set("always never whenever")
-	likes  = set("prefer always")
+	orders = Set("always never whenever")
+	likes  = Set("prefer always")
 )
 
 func saysWhen(before, w string) bool {
@@ -200,7 +187,7 @@ func AsksWhen(question string) bool {
 	return false
 }
 
-var whenNouns = set("date day month year time week weekday")
+var whenNouns = Set("date day month year time week weekday")
 
 // connectorLength returns the length of the connector at i if it joins the run that began at
 // start to the text after it, else 0. Connectors are the dot of log.go, the slash of

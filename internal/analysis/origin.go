@@ -54,9 +54,9 @@ func (t Traits) Declares() bool { return t.Origin() == OriginCode && t&declares 
 
 var (
 	declarationEnds = []string{".d.ts", ".d.cts", ".d.mts", ".pyi", ".proto", ".thrift", ".graphql"}
-	declarationMods = set("export declare default public private protected internal abstract pub static final sealed")
-	typeWords       = set("type interface enum struct trait protocol typedef union")
-	goWords         = set("type var const")
+	declarationMods = Set("export declare default public private protected internal abstract pub static final sealed")
+	typeWords       = Set("type interface enum struct trait protocol typedef union")
+	goWords         = Set("type var const")
 )
 
 func hasSuffix(name string, ends []string) bool {
@@ -115,14 +115,14 @@ func SourcePath(source string) string {
 }
 
 var (
-	testFolders    = set("test tests __tests__ spec specs testdata e2e fixtures __fixtures__ __mocks__ mocks bench benches benchmark benchmarks testing_data")
+	testFolders    = Set("test tests __tests__ spec specs testdata e2e fixtures __fixtures__ __mocks__ mocks bench benches benchmark benchmarks testing_data")
 	testEnds       = []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"}
-	exampleFolders = set("example examples _example _examples demo demos sample samples playground playgrounds tutorial tutorials")
-	historyFolders = set("changelog changelogs changes .changeset releases release-notes release_notes")
-	historyNames   = set("changelog changes history news releases release_notes release-notes releasenotes whatsnew upgrading migration migrating")
-	documentEnds   = set(".md .markdown .mdx .rst .adoc .asciidoc .org .tex .textile .txt .html .htm")
-	settingsEnds   = set(".json .yaml .yml .toml .ini .cfg .conf .xml .properties .lock .mod .sum .gradle .cmake .css .scss .less .tf")
-	settingsNames  = set("makefile dockerfile jenkinsfile procfile rakefile gemfile vagrantfile gruntfile.js gulpfile.js setup.py noxfile.py")
+	exampleFolders = Set("example examples _example _examples demo demos sample samples playground playgrounds tutorial tutorials")
+	historyFolders = Set("changelog changelogs changes .changeset releases release-notes release_notes")
+	historyNames   = Set("changelog changes history news releases release_notes release-notes releasenotes whatsnew upgrading migration migrating")
+	documentEnds   = Set(".md .markdown .mdx .rst .adoc .asciidoc .org .tex .textile .txt .html .htm")
+	settingsEnds   = Set(".json .yaml .yml .toml .ini .cfg .conf .xml .properties .lock .mod .sum .gradle .cmake .css .scss .less .tf")
+	settingsNames  = Set("makefile dockerfile jenkinsfile procfile rakefile gemfile vagrantfile gruntfile.js gulpfile.js setup.py noxfile.py")
 )
 
 func fileOrigin(name string) Origin {

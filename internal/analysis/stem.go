@@ -36,122 +36,36 @@ func Stem(word string) string {
 // more often another word (bit, led, lives, leaves, rose) are left out.
 var irregular = func() map[string]string {
 	m := make(map[string]string, 256)
-	for line := range strings.SplitSeq(irregularForms, "\n") {
-		base, forms, _ := strings.Cut(line, " ")
-		for form := range strings.FieldsSeq(forms) {
-			m[form] = base
+	for line := range strings.SplitSeq(irregularForms, ",") {
+		words := strings.Fields(line)
+		for _, form := range words[1:] {
+			m[form] = words[0]
 		}
 	}
 	return m
 }()
 
-// irregularForms has one base per line, followed by its forms.
-const irregularForms = `become became
-begin began begun
-bend bent
-bind bound
-blow blew blown
-break broke broken
-bring brought
-build built
-burn burnt
-buy bought
-catch caught
-choose chose chosen
-come came
-creep crept
-dig dug
-draw drew drawn
-dream dreamt
-drink drank drunk
-drive drove driven
-eat ate eaten
-fall fell fallen
-feed fed
-feel felt
-fight fought
-find found
-flee fled
-fly flew flown
-forget forgot forgotten
-forgive forgave forgiven
-freeze froze frozen
-get got gotten
-give gave given
-go went gone goes
-grow grew grown
-hang hung
-hear heard
-hide hid hidden
-hold held
-keep kept
-know knew known
-learn learnt
-leave left
-lend lent
-lose lost
-make made
-mean meant
-meet met
-overwrite overwrote overwritten
-pay paid
-rebuild rebuilt
-ride rode ridden
-ring rang rung
-run ran
-say said
-see saw seen
-seek sought
-sell sold
-send sent
-shake shook shaken
-shoot shot
-show shown
-shrink shrank shrunk
-sing sang sung
-sit sat
-sleep slept
-slide slid
-speak spoke spoken
-spend spent
-spin spun
-stand stood
-steal stole stolen
-stick stuck
-strike struck
-sweep swept
-swim swam swum
-swing swung
-take took taken
-teach taught
-tear tore torn
-tell told
-think thought
-throw threw thrown
-understand understood
-wake woke woken
-wear wore worn
-win won
-write wrote written
-child children
-foot feet
-goose geese
-index indices
-man men
-matrix matrices
-mouse mice
-person people
-tooth teeth
-vertex vertices
-wife wives
-woman women`
+// irregularForms lists verbs and nouns: the base, followed by its forms.
+const irregularForms = `
+	become became, begin began begun, bend bent, bind bound, blow blew blown, break broke broken, bring brought, build built,
+	burn burnt, buy bought, catch caught, choose chose chosen, come came, creep crept, dig dug, draw drew drawn, dream dreamt,
+	drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled,
+	fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, get got gotten, give gave given,
+	go went gone goes, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, know knew known, learn learnt,
+	leave left, lend lent, lose lost, make made, mean meant, meet met, overwrite overwrote overwritten, pay paid, rebuild rebuilt,
+	ride rode ridden, ring rang rung, run ran, say said, see saw seen, seek sought, sell sold, send sent, shake shook shaken,
+	shoot shot, show shown, shrink shrank shrunk, sing sang sung, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent,
+	spin spun, stand stood, steal stole stolen, stick stuck, strike struck, sweep swept, swim swam swum, swing swung, take took taken,
+	teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood, wake woke woken, wear wore worn,
+	win won, write wrote written, child children, foot feet, goose geese, index indices, man men, matrix matrices, mouse mice,
+	person people, tooth teeth, vertex vertices, wife wives, woman women`
 
 // stopWords are English function words, which are in every text and carry no
 // meaning. Some are left out on purpose, because they matter in questions about
 // code or are names too: negation (not, no, never, without), direction (up,
 // down, off, out, over, before, after), loop words (while, until), quantities
 // (all, any, more), will and may.
-var stopWords = set(`
+var stopWords = Set(`
 		a an the this that these those
 		and or but if then so as because than though although whether
 		at by for from in into of on onto to with about via per

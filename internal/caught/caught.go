@@ -37,15 +37,14 @@ func Run(fn func() error) (err error) {
 
 // Is reports whether err is a panic.
 func Is(err error) bool {
-	var p *Panic
-	return errors.As(err, &p)
+	_, ok := errors.AsType[*Panic](err)
+	return ok
 }
 
 // Stack returns the stack of a panic, for a log; "" if err is not a panic.
 func Stack(err error) string {
-	var p *Panic
-	if !errors.As(err, &p) {
-		return ""
+	if p, ok := errors.AsType[*Panic](err); ok {
+		return string(p.Stack)
 	}
-	return string(p.Stack)
+	return ""
 }

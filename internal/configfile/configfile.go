@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -74,8 +75,8 @@ func Set(name string, text []byte, settings []Setting) (out []byte, undo []Undo,
 // is left alone. Errors: ken.ErrInvalid for a file that can't be parsed.
 func Unset(name string, text []byte, undo []Undo) (out []byte, err error) {
 	f, out := formatOf(name), text
-	for i := len(undo) - 1; i >= 0; i-- {
-		if out, err = f.unset(name, out, undo[i]); err != nil {
+	for _, u := range slices.Backward(undo) {
+		if out, err = f.unset(name, out, u); err != nil {
 			return nil, err
 		}
 	}
@@ -111,8 +112,5 @@ func newline(text []byte) string {
 
 // splice replaces the bytes from a to b. It does not change text.
 func splice(text []byte, a, b int, with string) []byte {
-	out := make([]byte, 0, len(text)+len(with))
-	out = append(out, text[:a]...)
-	out = append(out, with...)
-	return append(out, text[b:]...)
+	return slices.Concat(text[:a], []byte(with), text[b:])
 }

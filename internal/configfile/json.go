@@ -3,7 +3,9 @@ package configfile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,14 +42,10 @@ func parseJSON(name string, text []byte) (*hujson.Value, error) {
 		if m := faultAt.FindStringSubmatch(msg); m != nil {
 			line, _ = strconv.Atoi(m[1])
 		}
-		return nil, broken(name, line, errText(msg))
+		return nil, broken(name, line, errors.New(msg))
 	}
 	return &v, nil
 }
-
-type errText string
-
-func (e errText) Error() string { return string(e) }
 
 // open returns the container at a value; false if the value is nil or no container.
 func open(v *hujson.Value) (c container, ok bool) {
@@ -77,8 +75,8 @@ func open(v *hujson.Value) (c container, ok bool) {
 // find returns the index of a member, or -1. Of two members with the same name it returns the
 // last.
 func (c *container) find(name string) int {
-	for i := len(c.elements) - 1; i >= 0; i-- {
-		if !c.list && c.elements[i].name == name {
+	for i, e := range slices.Backward(c.elements) {
+		if !c.list && e.name == name {
 			return i
 		}
 	}

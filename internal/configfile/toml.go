@@ -25,8 +25,7 @@ func parseTOML(name string, text []byte) (map[string]any, error) {
 		line := 0
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			line = at.Position.Line
-			err = errText(at.Message)
+			line, err = at.Position.Line, errors.New(at.Message)
 		}
 		return nil, broken(name, line, err)
 	}
@@ -95,14 +94,15 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 	} else {
 		out, u.Was = f.setTop(text, s.Path[0], literal(s.Value))
 	}
-	return out, u, f.check(name, doc, out, s.Path, value)
+	put(doc, s.Path, value)
+	return out, u, check(name, out, s.Path, parseTOML, doc)
 }
 
-// check returns an error unless the new text is the old document with one value changed.
-func (tomlFormat) check(name string, doc map[string]any, out []byte, path []string, value any) error {
-	put(doc, path, value)
-	got, err := parseTOML(name, out)
-	if err != nil || !reflect.DeepEqual(got, doc) {
+// check returns an error unless the new text is the document that is wanted, which differs
+// from the old one only at path.
+func check(name string, text []byte, path []string, parse func(string, []byte) (map[string]any, error), want map[string]any) error {
+	got, err := parse(name, text)
+	if err != nil || !reflect.DeepEqual(got, want) {
 		return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be changed without changing more than " + strings.Join(path, "."),
 			Try: "Change it by hand: docs/connect.md says what to write.", Err: err}
 	}
@@ -163,16 +163,14 @@ func (tomlFormat) setTop(text []byte, key, value string) (out []byte, was string
 // appendTable adds a table at the end of the file.
 func appendTable(text []byte, path []string, value json.RawMessage) []byte {
 	nl := newline(text)
-	var b strings.Builder
-	b.Write(text)
+	out := bytes.Clone(text)
 	if len(text) > 0 {
 		if text[len(text)-1] != '\n' {
-			b.WriteString(nl)
+			out = append(out, nl...)
 		}
-		b.WriteString(nl)
+		out = append(out, nl...)
 	}
-	b.WriteString(table(path, value, nl))
-	return []byte(b.String())
+	return append(out, table(path, value, nl)...)
 }
 
 // table writes a table of plain values.
@@ -256,24 +254,23 @@ func (f tomlFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 			from -= len(nl)
 		}
 		out = splice(text, from, at+len(own), "")
-	} else {
-		if u.Was != "" {
-			out, _ = f.setTop(text, u.Path[0], u.Was)
-			if was, err := parseTOML(name, out); err == nil {
-				before = lookup(was, u.Path)
-			}
-		} else {
-			own := u.Path[0] + " = " + literal(u.Value)
-			at := bytes.Index(text, []byte(own))
-			if at < 0 {
-				return text, nil
-			}
-			to := at + len(own)
-			if bytes.HasPrefix(text[to:], []byte(nl)) {
-				to += len(nl)
-			}
-			out = splice(text, at, to, "")
+	} else if u.Was != "" {
+		out, _ = f.setTop(text, u.Path[0], u.Was)
+		if was, err := parseTOML(name, out); err == nil {
+			before = lookup(was, u.Path)
 		}
+	} else {
+		own := u.Path[0] + " = " + literal(u.Value)
+		at := bytes.Index(text, []byte(own))
+		if at < 0 {
+			return text, nil
+		}
+		to := at + len(own)
+		if bytes.HasPrefix(text[to:], []byte(nl)) {
+			to += len(nl)
+		}
+		out = splice(text, at, to, "")
 	}
-	return out, f.check(name, doc, out, u.Path, before)
+	put(doc, u.Path, before)
+	return out, check(name, out, u.Path, parseTOML, doc)
 }

@@ -1,6 +1,7 @@
 package plainyaml
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // maxDepth limits nesting, because the YAML parser's time grows with the square of
@@ -67,14 +69,8 @@ func parse(text string) (body ast.Node, err error) {
 // syntax converts the YAML parser's error to a Fault without its text, because that
 // quotes the file.
 func syntax(err error) Fault {
-	f := Fault{1, "not valid YAML", "Put a value with a colon in it into quotes, and check the indentation."}
-	var e yaml.Error
-	if errors.As(err, &e) {
-		f.Text += ": " + e.GetMessage()
-		if tk := e.GetToken(); tk != nil && tk.Position != nil {
-			f.Line = max(1, tk.Position.Line)
-		}
-	}
+	text, line := Syntax(err)
+	f := Fault{max(1, line), text, "Put a value with a colon in it into quotes, and check the indentation."}
 	if strings.ContainsRune(f.Text, '\t') {
 		f.Text = strings.NewReplacer("character '\t'", "a tab", "'\t'", "a tab").Replace(f.Text)
 		f.Try = "Indent with spaces: YAML has no tabs."
@@ -133,9 +129,7 @@ func (r *reader) fields(n ast.Node, m ast.MapNode) Node {
 		}
 		f := Field{Key: key, Line: line(it.Key())}
 		if f.Value, ok = r.node(it.Value()); ok {
-			if f.Value.Line == 0 {
-				f.Value.Line = f.Line
-			}
+			f.Value.Line = cmp.Or(f.Value.Line, f.Line)
 			out.Fields = append(out.Fields, f)
 		}
 	}
@@ -155,11 +149,26 @@ func name(k ast.Node) (string, bool) {
 	return "", false
 }
 
-func line(n ast.Node) int {
-	if tk := n.GetToken(); tk != nil && tk.Position != nil {
-		return max(1, tk.Position.Line)
+func line(n ast.Node) int { return max(1, Line(n)) }
+
+// Line returns the line of a node of the YAML parser, or 0 if it is unknown.
+func Line(n ast.Node) int { return tokenLine(n.GetToken()) }
+
+func tokenLine(tk *token.Token) int {
+	if tk == nil || tk.Position == nil {
+		return 0
 	}
-	return 1
+	return tk.Position.Line
+}
+
+// Syntax describes an error of the YAML parser without the lines of the file that its own
+// text quotes. line is 0 if it is unknown.
+func Syntax(err error) (text string, line int) {
+	var e yaml.Error
+	if errors.As(err, &e) {
+		return "not valid YAML: " + e.GetMessage(), tokenLine(e.GetToken())
+	}
+	return "not valid YAML", 0
 }
 
 // Deepest returns the greatest nesting depth of brackets and dashes, including

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -76,7 +77,7 @@ func (f *Folder) stage(c Change) (step, error) {
 	case err != nil:
 		return s, err
 	case c.Was == nil:
-		return s, &ken.Error{Code: ken.CodeExists, Field: c.Path, Msg: "is there already", Try: "Choose another name."}
+		return s, exists(c.Path)
 	default:
 		got, err := f.Read(c.Path, int64(len(c.Was)))
 		if errors.Is(err, ErrTooLarge) || err == nil && !bytes.Equal(got.Bytes, c.Was) {
@@ -145,19 +146,17 @@ func (f *Folder) write(dir string, content []byte, mode fs.FileMode) (name strin
 
 // apply carries out a step.
 func (f *Folder) apply(s *step) error {
+	var err error
 	switch {
 	case s.Now == nil:
-		if err := f.root.Remove(s.Path); err != nil {
-			return err
-		}
+		err = f.root.Remove(s.Path)
 	case s.Was == nil:
-		if err := f.create(s); err != nil {
-			return err
-		}
+		err = f.create(s)
 	default:
-		if err := f.rename(s.temp, s.Path); err != nil {
-			return err
-		}
+		err = f.rename(s.temp, s.Path)
+	}
+	if err != nil {
+		return err
 	}
 	return f.sync(path.Dir(s.Path))
 }
@@ -165,24 +164,20 @@ func (f *Folder) apply(s *step) error {
 // create gives a new file its name, and fails if the name exists.
 func (f *Folder) create(s *step) error {
 	err := f.root.Link(s.temp, s.Path)
-	if errors.Is(err, fs.ErrExist) {
-		return &ken.Error{Code: ken.CodeExists, Field: s.Path, Msg: "is there already", Try: "Choose another name."}
-	}
 	if err == nil {
 		return nil
 	}
-	// A file system without links: reserve the name first, then replace the file.
-	file, err := f.root.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.mode)
-	if errors.Is(err, fs.ErrExist) {
-		return &ken.Error{Code: ken.CodeExists, Field: s.Path, Msg: "is there already", Try: "Choose another name."}
-	}
-	if err == nil {
-		err = file.Close()
-	}
-	if err == nil {
-		if err = f.rename(s.temp, s.Path); err != nil {
-			_ = f.root.Remove(s.Path)
+	if !errors.Is(err, fs.ErrExist) { // a file system without links: reserve the name first, then replace the file
+		var file *os.File
+		if file, err = f.root.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.mode); err == nil {
+			if err = errors.Join(file.Close(), f.rename(s.temp, s.Path)); err != nil {
+				_ = f.root.Remove(s.Path)
+			}
+			return err
 		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return exists(s.Path)
 	}
 	return err
 }
@@ -190,9 +185,9 @@ func (f *Folder) create(s *step) error {
 // undo reverts steps, the last one first.
 func (f *Folder) undo(steps []step) error {
 	var stuck []string
-	for i := len(steps) - 1; i >= 0; i-- {
-		if err := f.back(steps[i]); err != nil {
-			stuck = append(stuck, steps[i].Path)
+	for _, s := range slices.Backward(steps) {
+		if f.back(s) != nil {
+			stuck = append(stuck, s.Path)
 		}
 	}
 	if len(stuck) == 0 {
@@ -234,6 +229,10 @@ func denied(name string, err error) error {
 		return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "can't be written", Try: "See who may write the project's folder.", Err: err}
 	}
 	return err
+}
+
+func exists(name string) error {
+	return &ken.Error{Code: ken.CodeExists, Field: name, Msg: "is there already", Try: "Choose another name."}
 }
 
 func changed(name string) error {

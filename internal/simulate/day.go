@@ -80,10 +80,10 @@ func (d *sessionWriter) part() (p *part, file, fn string) {
 func (d *sessionWriter) message(m ken.Message, files ...string) {
 	d.s.Messages = append(d.s.Messages, m)
 	var noted map[string]string
+	if len(files) > 0 {
+		noted = map[string]string{}
+	}
 	for _, f := range files {
-		if noted == nil {
-			noted = map[string]string{}
-		}
 		noted[f] = hash(d.fs[f])
 	}
 	d.s.Files = append(d.s.Files, noted)
@@ -111,10 +111,15 @@ func (d *sessionWriter) call(tool, arguments, result string, files ...string) {
 // bash runs a command.
 func (d *sessionWriter) bash(command, output string, code int) {
 	if d.a.name == "codex" {
-		d.call("shell", args("command", []string{"bash", "-lc", command}, "workdir", root), d.a.framed(command, output, code))
+		d.shell(command, output, code)
 		return
 	}
 	d.call(d.a.run, args("command", command, "description", "Run a command"), d.a.framed(command, output, code))
+}
+
+// shell runs a command as codex does.
+func (d *sessionWriter) shell(command, output string, code int, files ...string) {
+	d.call("shell", args("command", []string{"bash", "-lc", command}, "workdir", root), d.a.framed(command, output, code), files...)
 }
 
 // read shows a file, or a part of it.
@@ -125,11 +130,11 @@ func (d *sessionWriter) read(file string, piece ...int) {
 		from, n = piece[0], piece[1]
 	}
 	if d.a.name == "codex" {
-		out := d.a.framed("", d.a.shown(text, from, n), 0)
+		out, code := d.a.shown(text, from, n), 0
 		if !ok {
-			out = d.a.framed("", "sed: can't read "+file+": No such file or directory", 2)
+			out, code = "sed: can't read "+file+": No such file or directory", 2
 		}
-		d.call("shell", args("command", []string{"bash", "-lc", fmt.Sprintf("sed -n '%d,%dp' %s", from+1, from+n, file)}, "workdir", root), out, file)
+		d.shell(fmt.Sprintf("sed -n '%d,%dp' %s", from+1, from+n, file), out, code, file)
 		return
 	}
 	arguments := args(d.a.pathName, d.a.path(file))
@@ -166,7 +171,7 @@ func (d *sessionWriter) grep(pattern string) {
 		if len(lines) == 0 {
 			code = 1
 		}
-		d.call("shell", args("command", []string{"bash", "-lc", "rg -n '" + pattern + "'"}, "workdir", root), d.a.framed("", strings.Join(lines, "\n"), code), noted...)
+		d.shell("rg -n '"+pattern+"'", strings.Join(lines, "\n"), code, noted...)
 	case len(hits) == 0:
 		d.call(d.a.grep, args("pattern", pattern), "No files found")
 	case d.a.name == "claude-code":

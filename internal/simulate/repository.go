@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,13 +28,8 @@ var parts = []part{
 
 // fileNames returns the files of a part, in order.
 func (p *part) fileNames() []string {
-	var out []string
-	for _, name := range strings.Fields("money round split invoice state number store invoices events migrate deliver retry queue book balance server auth limit rates convert schedule letter") {
-		if _, ok := p.files[name]; ok {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(strings.Fields(`money round split invoice state number store invoices events migrate deliver retry queue
+		book balance server auth limit rates convert schedule letter`), func(name string) bool { return p.files[name] == nil })
 }
 
 // files returns the repository as of the first day.

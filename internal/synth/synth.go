@@ -50,14 +50,11 @@ func word(n uint64) string {
 
 // Text returns n words.
 func (s *Source) Text(n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(word(s.zipf.Uint64()))
+	words := make([]string, n)
+	for i := range words {
+		words[i] = word(s.zipf.Uint64())
 	}
-	return b.String()
+	return strings.Join(words, " ")
 }
 
 // Claim returns a claim of Words words.

@@ -74,33 +74,25 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 	if err == nil {
 		row = make([]float32, m.Dim())
 	}
-	form := func(i int) string {
+	at := func(i int, inside func(*token) string) string {
 		switch {
 		case i < 0:
 			return "^"
 		case i >= len(all):
 			return "$"
 		}
-		return all[i].word()
+		return inside(&all[i])
 	}
+	form := func(i int) string { return at(i, (*token).word) }
 	kindAt := func(i int) string {
-		switch {
-		case i < 0:
-			return "^"
-		case i >= len(all):
-			return "$"
-		case all[i].empty:
-			return "f"
-		}
-		return string(all[i].kind)
+		return at(i, func(t *token) string {
+			if t.empty {
+				return "f"
+			}
+			return string(t.kind)
+		})
 	}
-	first := len(all)
-	for i := range all {
-		if all[i].content() {
-			first = i
-			break
-		}
-	}
+	first := slices.IndexFunc(all, func(t token) bool { return t.content() })
 	opening := form(0)
 	out := make([][]feature, 0, len(spans)+1)
 	for _, s := range spans {

@@ -76,9 +76,7 @@ func tokensOf(text string) (out []token) {
 			if strings.ContainsRune(".!?:。！？", r) {
 				opens = true
 			}
-			if r == '$' || r == '€' || r == '£' || r == '%' {
-				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
-			} else if n := len(out); n > 0 && out[n-1].kind != mark {
+			if n := len(out); strings.ContainsRune("$€£%", r) || n > 0 && out[n-1].kind != mark {
 				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
 			}
 		}
@@ -128,25 +126,17 @@ func tokenOf(w string, opens bool) token {
 	return t
 }
 
-func listOf(s string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		m[w] = true
-	}
-	return m
-}
-
 // emptyHan holds Chinese characters that are function words.
 const emptyHan = "的了在是我你他她它们这那就也和与及很都要会把被吧呢吗啊"
 
-var calendar = listOf(`monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december
+var calendar = analysis.Set(`monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december
 	mon tue wed thu fri montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz april mai juni juli oktober dezember
 	lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril juin juillet août septembre octobre novembre décembre
 	lune marte miércole jueve vierne sábado domingo lunes martes miércoles jueves viernes enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
 	segunda terça quarta quinta sexta janeiro fevereiro março maio junho julho setembro outubro novembro dezembro`)
 
 // function holds words that name nothing.
-var function = listOf(`a an the this that these those i you he she it we they me him her us them my your his its our their mine yours ours theirs who whom whose which what when where why how
+var function = analysis.Set(`a an the this that these those i you he she it we they me him her us them my your his its our their mine yours ours theirs who whom whose which what when where why how
 	is are was were be been being am do does did done have has had having will would shall should can could may might must
 	and or but so nor yet if then than as of in on at by for from with without to into onto over under about after before between through during until till since because while though although
 	not no never don't doesn't isn't aren't didn't can't won't there here now just only also too very really still already again some any all both each every other another such same own

@@ -31,23 +31,24 @@ func Given(root, hash string) bool {
 	if err != nil {
 		return false
 	}
-	c, err := readConsent(path)
+	c, err := readJSON[Consent](path)
 	return err == nil && c.Root == Real(root) && c.Hash == hash
 }
 
-func readConsent(path string) (c Consent, err error) {
+// readJSON reads a regular file of at most 64 KiB.
+func readJSON[T any](path string) (v T, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return c, err
+		return v, err
 	}
-	if !info.Mode().IsRegular() {
-		return c, fs.ErrInvalid
+	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return v, fs.ErrInvalid
 	}
 	b, err := os.ReadFile(path)
 	if err == nil {
-		err = json.Unmarshal(b, &c)
+		err = json.Unmarshal(b, &v)
 	}
-	return c, err
+	return v, err
 }
 
 // Give records the user's consent. It replaces an earlier one for the same project.
@@ -93,7 +94,7 @@ func List(root string) ([]Consent, error) {
 	}
 	var out []Consent
 	for _, p := range paths {
-		if c, err := readConsent(p); err == nil {
+		if c, err := readJSON[Consent](p); err == nil {
 			out = append(out, c)
 		}
 	}

@@ -94,7 +94,7 @@ func foreign(root, at string) string {
 	key, keyErr := secret(dir, false)
 	was := "" // path at which a state with a valid mark was made
 	for _, path := range marks(dir, at) {
-		m, err := readMark(path)
+		m, err := readJSON[mark](path)
 		if err != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
 			continue
 		}
@@ -135,21 +135,6 @@ func isEmpty(dir string) bool {
 // files.
 func marks(own, state string) []string {
 	return []string{filepath.Join(state, markName), filepath.Join(own, "marks", key(state)+".json")}
-}
-
-func readMark(path string) (m mark, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return m, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return m, fs.ErrInvalid
-	}
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
-	return m, err
 }
 
 // Mark creates the state folder dir of the project in root, if necessary, and marks it as made here. Folders outside of the
@@ -212,7 +197,7 @@ func Disown(root, dir string) (bool, error) {
 	}
 	gone := false
 	for _, path := range marks(own, dir) {
-		if m, err := readMark(path); err != nil || !m.Adopted {
+		if m, err := readJSON[mark](path); err != nil || !m.Adopted {
 			continue
 		}
 		made.Clear()

@@ -27,14 +27,18 @@ func Forget(ctx context.Context, shelf store.Shelf, t Traces) (gone int, err err
 	err = shelf.Update(ctx, func(tx store.ShelfTx) error {
 		keys := t.keys(tx)
 		gone = len(keys)
-		for _, key := range keys {
-			if err := tx.Delete(key); err != nil {
-				return err
-			}
-		}
-		return nil
+		return deleteAll(tx, keys)
 	})
 	return gone, err
+}
+
+func deleteAll(tx store.ShelfTx, keys []string) error {
+	for _, key := range keys {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Holds returns the number of entries that Forget would delete.

@@ -116,10 +116,4 @@ func state(c *ken.Claim) string {
 const maxExcerpt = 160 // maximum length of a claim's text in an item, in characters
 
 // excerpt returns a claim's text on one line.
-func excerpt(text string) string {
-	r := []rune(strings.Join(strings.Fields(text), " "))
-	if len(r) > maxExcerpt {
-		return string(r[:maxExcerpt-1]) + "…"
-	}
-	return string(r)
-}
+func excerpt(text string) string { return clip(strings.Join(strings.Fields(text), " "), maxExcerpt) }

@@ -98,13 +98,10 @@ func (l *lister) filter(statuses ...ken.Status) *ken.Filter {
 // get returns a claim, nil if it was deleted.
 func (l *lister) get(ctx context.Context, id string) (*ken.Claim, error) {
 	c, err := l.src.Get(ctx, id)
-	switch {
-	case errors.Is(err, ken.ErrNotFound):
+	if errors.Is(err, ken.ErrNotFound) {
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
-	return &c, nil
+	return &c, err
 }
 
 // superseded returns items for claims that a less certain one replaced. If a person

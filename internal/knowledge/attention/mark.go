@@ -56,18 +56,13 @@ func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err er
 		m.At = time.Now()
 	}
 	m.At = m.At.Round(0).UTC()
-	m.Reason, m.Session = cut(clean.Text(m.Reason)), cut(clean.Text(m.Session))
-	m.Actor = ken.Actor{Type: cut(clean.Text(m.Actor.Type)), ID: cut(clean.Text(m.Actor.ID))}
+	cleanAll(&m.Reason, &m.Session, &m.Actor.Type, &m.Actor.ID)
 	key := keyMark(m.Event, m.Claim)
 	err = shelf.Update(ctx, func(tx store.ShelfTx) error {
 		if fresh = tx.Get(key) == nil; !fresh {
 			return nil
 		}
-		b, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		if err := tx.Put(key, b); err != nil {
+		if err := put(tx, key, m); err != nil {
 			return err
 		}
 		return trimMarks(tx, m.Event)
@@ -77,15 +72,8 @@ func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err er
 
 // trimMarks deletes the oldest marks of an event beyond maxMarks.
 func trimMarks(tx store.ShelfTx, e Event) error {
-	var all [][]byte
-	for _, v := range tx.Scan(prefixMark + string(e) + "/") {
-		all = append(all, v)
-	}
-	if len(all) <= maxMarks {
-		return nil
-	}
 	var marks []Mark
-	for _, v := range all {
+	for _, v := range tx.Scan(prefixMark + string(e) + "/") {
 		var m Mark
 		if json.Unmarshal(v, &m) == nil { // List reports those that can't be parsed
 			marks = append(marks, m)
@@ -100,6 +88,19 @@ func trimMarks(tx store.ShelfTx, e Event) error {
 	return nil
 }
 
+func put(tx store.ShelfTx, key string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return tx.Put(key, b)
+}
+
+func corrupt(key string, err error) error {
+	return &ken.Error{Code: ken.CodeCorrupt, Msg: "read " + key, Err: err,
+		Try: "Restore the store from a backup, or report this with the command that you ran; it was not changed."}
+}
+
 // readMarks returns every mark. With an ErrCorrupt, the readable marks are returned.
 func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error) {
 	var bad error
@@ -108,8 +109,7 @@ func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error)
 		for k, v := range r.Scan(prefixMark) {
 			var m Mark
 			if err := json.Unmarshal(v, &m); err != nil {
-				bad = &ken.Error{Code: ken.CodeCorrupt, Msg: "read " + k, Err: err,
-					Try: "Restore the store from a backup, or report this with the command that you ran; it was not changed."}
+				bad = corrupt(k, err)
 				continue
 			}
 			marks = append(marks, m)
@@ -143,15 +143,11 @@ func (l *lister) requests(ctx context.Context, shelf store.Shelf) ([]Item, error
 
 // item returns the mark as an item of the queue.
 func (m *Mark) item(c *ken.Claim) Item {
-	who := strings.TrimSpace(m.Actor.Type + " " + m.Actor.ID)
-	if who == "" {
-		who = "agent"
-	}
-	text, commands := who+" asks to forget: ", []string{"ken forget " + c.ID, "ken history " + c.ID}
+	text, commands := " asks to forget: ", []string{"ken forget " + c.ID, "ken history " + c.ID}
 	if m.Event == DisputeRequested {
-		text, commands = who+" disputes: ", []string{disputing(c.ID), "ken history " + c.ID}
+		text, commands = " disputes: ", []string{disputing(c.ID), "ken history " + c.ID}
 	}
-	text += quoted(c)
+	text = who(m.Actor) + text + quoted(c)
 	if m.Reason != "" {
 		text += " Because: " + excerpt(m.Reason)
 	}
@@ -204,8 +200,7 @@ func readNotes(ctx context.Context, shelf store.Shelf) (shelfNotes, error) {
 		for k, v := range r.Scan(prefixRejected) {
 			var rej Rejection
 			if err := json.Unmarshal(v, &rej); err != nil {
-				bad = &ken.Error{Code: ken.CodeCorrupt, Msg: "read " + k, Err: err,
-					Try: "Restore the store from a backup, or report this with the command that you ran; it was not changed."}
+				bad = corrupt(k, err)
 				continue
 			}
 			n.keys, n.rejected = append(n.keys, k), append(n.rejected, rej)

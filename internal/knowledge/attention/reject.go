@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,9 +48,7 @@ func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 		r.At = time.Now()
 	}
 	r.At, r.Times = r.At.Round(0).UTC(), 1
-	r.Text, r.Why = cut(clean.Text(r.Text)), cut(clean.Text(r.Why))
-	r.Session, r.Branch = cut(clean.Text(r.Session)), cut(clean.Text(r.Branch))
-	r.Actor = ken.Actor{Type: cut(clean.Text(r.Actor.Type)), ID: cut(clean.Text(r.Actor.ID))}
+	cleanAll(&r.Text, &r.Why, &r.Session, &r.Branch, &r.Actor.Type, &r.Actor.ID)
 	return shelf.Update(ctx, func(tx store.ShelfTx) error {
 		r := r // the function may run again, so start from the original
 		key, last := newest(tx)
@@ -61,19 +60,17 @@ func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 				return err
 			}
 		}
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		if err := tx.Put(key, b); err != nil {
+		if err := put(tx, key, r); err != nil {
 			return err
 		}
 		return trim(tx, prefixRejected, maxRejections)
 	})
 }
 
-func (r *Rejection) same(o Rejection) bool {
-	return r.Session == o.Session && r.Branch == o.Branch && r.Actor == o.Actor && r.Text == o.Text && r.Why == o.Why
+// same reports whether o is the same write, refused again.
+func (r Rejection) same(o Rejection) bool {
+	o.At, o.Times = r.At, r.Times
+	return r == o
 }
 
 // newest returns the last rejection and its key.
@@ -110,29 +107,30 @@ func trim(tx store.ShelfTx, prefix string, most int) error {
 	for k := range tx.Scan(prefix) {
 		keys = append(keys, k)
 	}
-	for _, k := range keys[:max(0, len(keys)-most)] {
-		if err := tx.Delete(k); err != nil {
-			return err
-		}
-	}
-	return nil
+	return deleteAll(tx, keys[:max(0, len(keys)-most)])
 }
 
-func cut(s string) string {
-	r := []rune(strings.TrimSpace(s))
-	if len(r) > maxNote {
-		return string(r[:maxNote-1]) + "…"
+// cleanAll cleans texts and cuts them to the length of a note.
+func cleanAll(texts ...*string) {
+	for _, s := range texts {
+		*s = clip(strings.TrimSpace(clean.Text(*s)), maxNote)
 	}
-	return string(r)
 }
+
+// clip cuts a text to at most n characters.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// who names an actor in a text.
+func who(a ken.Actor) string { return cmp.Or(strings.TrimSpace(a.Type+" "+a.ID), "agent") }
 
 // item returns the rejection as an item of the queue.
 func (r *Rejection) item(key string) Item {
-	who := strings.TrimSpace(r.Actor.Type + " " + r.Actor.ID)
-	if who == "" {
-		who = "agent"
-	}
-	text := who + " wanted to write without evidence"
+	text := who(r.Actor) + " wanted to write without evidence"
 	if r.Text != "" {
 		text += ": “" + excerpt(r.Text) + "”"
 	}

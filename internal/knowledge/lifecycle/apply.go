@@ -32,7 +32,7 @@ type Failure struct {
 // the next plan. Applying a plan twice changes nothing more. When ctx ends, Apply stops
 // and returns what was done, and ctx's error.
 func Apply(ctx context.Context, d Deps, changes []Change, progress func(done, total int)) (Report, error) {
-	a := applier{d: d.withDefaults()}
+	a := applier{d: d.withDefaults(), outcomes: map[string]error{}, linked: map[string]bool{}}
 	var errs []error
 	for i := range changes {
 		if err := ctx.Err(); err != nil {
@@ -59,15 +59,21 @@ func Apply(ctx context.Context, d Deps, changes []Change, progress func(done, to
 type applier struct {
 	d Deps
 	r Report
-
-	// All journals are swept, and all sessions pruned, in one step. The first such change
-	// does it, and the others share its outcome.
-	swept, pruned *outcome
-	graph         *outcome        // the same for the graph
-	linked        map[string]bool // by path: decisions in whose files Apply changed links
+	// All journals are swept, all sessions pruned and all of the graph pruned in one step.
+	// The first such change does it, and the others share its outcome, by the change's kind.
+	outcomes map[string]error
+	linked   map[string]bool // by path: decisions in whose files Apply changed links
 }
 
-type outcome struct{ err error }
+// once calls do for the first change of a kind, and returns its outcome for all of them.
+func (a *applier) once(kind string, do func() error) (bool, error) {
+	err, done := a.outcomes[kind]
+	if !done {
+		err = do()
+		a.outcomes[kind] = err
+	}
+	return err == nil, err
+}
 
 func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
 	if c.Computed {
@@ -96,54 +102,49 @@ func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
 }
 
 func (a *applier) archive(ctx context.Context, c *Change) (bool, error) {
-	now, err := a.d.Store.Get(ctx, c.ID)
-	switch {
-	case errors.Is(err, ken.ErrNotFound): // it was forgotten
-		return false, nil
-	case err != nil:
-		return false, err
-	case !now.ArchivedAt.IsZero():
-		return true, nil
-	case c.changedSincePlan(&now):
-		return false, nil
-	}
-	return true, a.d.Store.Archive(ctx, c.ID, c.Why, a.d.Actor)
+	return a.claim(ctx, c, func(now *ken.Claim) bool { return !now.ArchivedAt.IsZero() }, func() error {
+		return a.d.Store.Archive(ctx, c.ID, c.Why, a.d.Actor)
+	})
 }
 
 func (a *applier) demote(ctx context.Context, c *Change) (bool, error) {
+	return a.claim(ctx, c, func(now *ken.Claim) bool { return now.Status == ken.StatusHypothesis }, func() error {
+		// This reason is the only one with which the transition is allowed.
+		return a.d.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: a.d.Actor})
+	})
+}
+
+// claim changes a claim, unless that is done already or the claim was forgotten, seen again,
+// revised or decided otherwise since the plan.
+func (a *applier) claim(ctx context.Context, c *Change, done func(*ken.Claim) bool, do func() error) (bool, error) {
 	now, err := a.d.Store.Get(ctx, c.ID)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		return false, nil
 	case err != nil:
 		return false, err
-	case now.Status == ken.StatusHypothesis:
+	case done(&now):
 		return true, nil
-	case c.changedSincePlan(&now):
+	case !now.UpdatedAt.Equal(c.seen):
 		return false, nil
 	}
-	// This reason is the only one with which the transition is allowed.
-	return true, a.d.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: a.d.Actor})
+	return true, do()
 }
-
-// changedSincePlan reports whether a claim was changed since the plan: it was seen again, revised or
-// decided otherwise.
-func (c *Change) changedSincePlan(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
 
 func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 	switch c.Kind {
-	case kindJournal:
-		if a.swept == nil && a.d.Journal != nil {
-			_, err := a.d.Journal.Sweep(ctx, c.grace)
-			a.swept = &outcome{err}
+	case kindJournal, kindSession:
+		if a.d.Journal == nil {
+			return false, nil
 		}
-		return a.swept.result()
-	case kindSession:
-		if a.pruned == nil && a.d.Journal != nil {
-			_, err := a.d.Journal.Prune(ctx, c.before)
-			a.pruned = &outcome{err}
-		}
-		return a.pruned.result()
+		return a.once(c.Kind, func() (err error) {
+			if c.Kind == kindJournal {
+				_, err = a.d.Journal.Sweep(ctx, c.grace)
+			} else {
+				_, err = a.d.Journal.Prune(ctx, c.before)
+			}
+			return err
+		})
 	case kindJob:
 		if a.d.Queue == nil {
 			return false, nil
@@ -168,13 +169,6 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 		return true, os.Remove(c.ID)
 	}
 	return false, &ken.Error{Code: ken.CodeInvalid, Field: "kind", Msg: "unknown kind " + c.Kind, Try: "Make the plan anew."}
-}
-
-func (o *outcome) result() (bool, error) {
-	if o == nil {
-		return false, nil
-	}
-	return o.err == nil, o.err
 }
 
 // Archived returns archived claims that are relevant for a question, best first. At most

@@ -121,15 +121,6 @@ func (w *planner) events(ctx context.Context) error {
 	return nil
 }
 
-// Decisions is the part of decision.Registry that this package needs.
-type Decisions interface {
-	List() []decision.Record
-	Find(name string) (decision.Record, error)
-	Archive(ctx context.Context, name string) (decision.Record, error)
-}
-
-var _ Decisions = (*decision.Registry)(nil)
-
 // kindRecord is the kind of a decision's file. A decision that is a claim has the
 // claim's kind.
 const kindRecord = "record"
@@ -182,9 +173,6 @@ func (a *applier) archiveRecord(ctx context.Context, c *Change) (bool, error) {
 	// them.
 	for _, r := range a.d.Decisions.List() {
 		if h, known := was[r.Path]; known && h != r.Hash {
-			if a.linked == nil {
-				a.linked = map[string]bool{}
-			}
 			a.linked[r.Path] = true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/decision"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
@@ -252,10 +253,10 @@ type Change struct {
 type Deps struct {
 	Store     Store
 	Documents Documents
-	Journal   Journal
-	Queue     Queue
+	Journal   *session.Journal
+	Queue     *jobs.Queue
 	EventsDir string // folder of the event files; "" means none
-	Decisions Decisions
+	Decisions *decision.Registry
 	Graph     Graph
 	KenDir    string // the project's .ken folder, whose state may be marked ephemeral; "" means none
 
@@ -283,24 +284,6 @@ type Documents interface {
 	Orphans(ctx context.Context) ([]string, error)
 	PruneOrphans(ctx context.Context, paths []string) (int, error)
 }
-
-// Journal is the part of session.Journal that this package needs.
-type Journal interface {
-	List(ctx context.Context) ([]session.Info, error)
-	Sweep(ctx context.Context, grace time.Duration) (int, error)
-	Prune(ctx context.Context, before time.Time) (int, error)
-}
-
-// Queue is the part of jobs.Queue that this package needs.
-type Queue interface {
-	List(ctx context.Context, states ...jobs.State) ([]jobs.Job, error)
-	Remove(ctx context.Context, id string) error
-}
-
-var (
-	_ Journal = (*session.Journal)(nil)
-	_ Queue   = (*jobs.Queue)(nil)
-)
 
 func (d Deps) withDefaults() Deps {
 	if d.Now == nil {
@@ -342,12 +325,13 @@ func (w *planner) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range p.Files {
-		w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: path, What: path, From: "in the graph", To: "forgotten", Why: "the file is gone"})
+	add := func(ids []string, why string) {
+		for _, id := range ids {
+			w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: id, What: id, From: "in the graph", To: "forgotten", Why: why})
+		}
 	}
-	for _, id := range p.Decisions {
-		w.add(Change{Rule: PruneOrphans, Kind: kindGraph, ID: id, What: id, From: "in the graph", To: "forgotten", Why: "its file is gone"})
-	}
+	add(p.Files, "the file is gone")
+	add(p.Decisions, "its file is gone")
 	if n := len(p.Nodes) + len(p.External); n > 0 {
 		w.add(Change{Rule: PruneOrphans, Kind: kindNodes, ID: "graph", What: fmt.Sprintf("%d nodes", n), From: "in the graph", To: "forgotten",
 			Why: "nothing else declares or uses them", Count: n})
@@ -361,12 +345,11 @@ func (a *applier) prune(ctx context.Context) (bool, error) {
 	if a.d.Graph == nil {
 		return false, nil
 	}
-	if a.graph == nil {
+	return a.once(kindGraph, func() error {
 		_, err := a.d.Graph.Prune(ctx, true)
 		if err == nil {
 			err = a.d.Graph.Save()
 		}
-		a.graph = &outcome{err}
-	}
-	return a.graph.result()
+		return err
+	})
 }

@@ -14,13 +14,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/plainyaml"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/spelling"
 )
@@ -138,9 +137,6 @@ func Load(path string) (Policy, error) {
 	return parse(path, b)
 }
 
-// Parse parses a policy that is not in a file.
-func Parse(b []byte) (Policy, error) { return parse("", b) }
-
 func parse(file string, b []byte) (Policy, error) {
 	d := decoder{file: file, policy: Default(), lines: map[string]int{}}
 	if err := d.decode(bytes.TrimPrefix(b, []byte("\uFEFF"))); err != nil {
@@ -175,9 +171,9 @@ func (d *decoder) decode(b []byte) error {
 		entries, ok := doc.Body.(ast.MapNode)
 		switch {
 		case seen:
-			return d.wrong(line(doc.Body), "", "a second document", "Keep the settings above the line --- and delete the rest.")
+			return d.wrong(plainyaml.Line(doc.Body), "", "a second document", "Keep the settings above the line --- and delete the rest.")
 		case !ok:
-			return d.wrong(line(doc.Body), "", "not a list of settings", "Write one setting a line, as in journal_grace_days: 7.")
+			return d.wrong(plainyaml.Line(doc.Body), "", "not a list of settings", "Write one setting a line, as in journal_grace_days: 7.")
 		}
 		seen = true
 		for it := entries.MapRange(); it.Next(); {
@@ -195,7 +191,7 @@ func (d *decoder) tooLarge() error {
 
 // set parses one line "name: value".
 func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
-	at := line(name)
+	at := plainyaml.Line(name)
 	s, ok := name.(*ast.StringNode)
 	if !ok {
 		return d.wrong(at, "", "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
@@ -204,18 +200,17 @@ func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 		return d.wrong(at, s.Value, "set again after line "+strconv.Itoa(first), "Keep one of the two.")
 	}
 	d.lines[s.Value] = at
-	for _, k := range keys {
-		if k.name != s.Value {
-			continue
-		}
-		n, ok := parseNumber(value)
-		if !ok || n != Never && (n < k.least || n > maxDays) {
-			return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
-		}
-		*k.at(&d.policy) = n
-		return nil
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == s.Value })
+	if i < 0 {
+		return d.wrong(at, s.Value, "unknown key", suggest(s.Value))
 	}
-	return d.wrong(at, s.Value, "unknown key", suggest(s.Value))
+	k := &keys[i]
+	n, ok := parseNumber(value)
+	if !ok || n != Never && (n < k.least || n > maxDays) {
+		return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
+	}
+	*k.at(&d.policy) = n
+	return nil
 }
 
 func (k *key) want() string {
@@ -278,11 +273,7 @@ func suggest(name string) string {
 
 // syntax translates the parser's error, whose own text would contain lines of the file.
 func (d *decoder) syntax(err error) error {
-	msg, at := "not valid YAML", 0
-	var e yaml.Error
-	if errors.As(err, &e) {
-		msg, at = msg+": "+e.GetMessage(), tokenLine(e.GetToken())
-	}
+	msg, at := plainyaml.Syntax(err)
 	return d.wrong(at, "", msg, "Check the indentation and the quotes around that line.")
 }
 
@@ -301,15 +292,6 @@ func (d *decoder) wrong(line int, field, msg, try string) error {
 		msg += " (" + place + ")"
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
-}
-
-func line(n ast.Node) int { return tokenLine(n.GetToken()) }
-
-func tokenLine(tk *token.Token) int {
-	if tk == nil || tk.Position == nil {
-		return 0
-	}
-	return tk.Position.Line
 }
 
 // IgnoreName is the file in the project's .ken folder that lists ephemeral state, in the

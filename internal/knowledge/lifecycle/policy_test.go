@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			want := Default()
 			tt.want(&want)
-			if got, err := Parse([]byte(tt.in)); err != nil || got != want {
+			if got, err := parse("", []byte(tt.in)); err != nil || got != want {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 			}
 		})
@@ -83,7 +83,7 @@ func TestParseRefuses(t *testing.T) {
 		{"long", strings.Repeat("# long\n", 6000), "", "at most 32768", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := Parse([]byte(tt.in))
+			p, err := parse("", []byte(tt.in))
 			var e *ken.Error
 			if !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != tt.field || !strings.Contains(e.Msg, tt.msg) || !strings.Contains(e.Try, tt.try) || e.Try == "" {
 				t.Errorf("got %v, try %q", err, ken.Hint(err))
@@ -147,7 +147,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := Parse(b)
+		p, err := parse("", b)
 		if err != nil {
 			if ken.Hint(err) == "" {
 				t.Errorf("no advice: %v", err)

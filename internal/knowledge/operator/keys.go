@@ -176,15 +176,14 @@ func nameTaken(name, try string) error {
 // name. Errors: ErrNotFound if no valid key has the name.
 func (s *Keys) Revoke(ctx context.Context, name string) (revoked Key, err error) {
 	err = s.change(ctx, func(keys []Key) ([]Key, error) {
-		for i := range keys {
-			if keys[i].Name == name && keys[i].Revoked.IsZero() {
-				keys[i].Revoked = s.now().UTC().Truncate(time.Second)
-				revoked = keys[i]
-				return keys, nil
-			}
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name && k.Revoked.IsZero() })
+		if i < 0 {
+			return nil, &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "no key is called " + name,
+				Try: "List them with ken key list; a key under gateway.keys is taken out there."}
 		}
-		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "no key is called " + name,
-			Try: "List them with ken key list; a key under gateway.keys is taken out there."}
+		keys[i].Revoked = s.now().UTC().Truncate(time.Second)
+		revoked = keys[i]
+		return keys, nil
 	})
 	return revoked, err
 }

@@ -87,16 +87,20 @@ func (d *Desk) Dispute(ctx context.Context, id, reason string, evidence ...ken.E
 // Supersede marks a claim as replaced by another existing one. For a replacement that does
 // not exist yet, see Replace. Doing it again changes nothing.
 func (d *Desk) Supersede(ctx context.Context, old, by, reason string) error {
-	c, err := Living(ctx, d.s, old)
-	if err != nil {
-		return err
-	}
-	next, err := Living(ctx, d.s, by)
+	c, next, err := d.two(ctx, old, by)
 	if err != nil {
 		return err
 	}
 	d.audit(session.EventSupersede, &c, ken.StatusSuperseded)
 	return d.s.SupersedeFor(ctx, c.ID, next.ID, reason, d.actor())
+}
+
+// two returns two claims that are to be changed; see Living.
+func (d *Desk) two(ctx context.Context, a, b string) (first, second ken.Claim, err error) {
+	if first, err = Living(ctx, d.s, a); err == nil {
+		second, err = Living(ctx, d.s, b)
+	}
+	return first, second, err
 }
 
 // Archive archives a claim that was superseded or has expired; any other one is ErrRefused.
@@ -267,11 +271,7 @@ const (
 // or contested. With an error, the claim may be verified already; calling Stand again
 // completes it. Errors: ErrInvalid for an unknown fate, and if both claims are the same.
 func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
-	c, err := Living(ctx, d.s, id)
-	if err != nil {
-		return err
-	}
-	other, err := Living(ctx, d.s, against)
+	c, other, err := d.two(ctx, id, against)
 	if err != nil {
 		return err
 	}

@@ -120,13 +120,12 @@ func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string
 				return c.ID, false, err
 			}
 			if c.RuleCandidate {
-				next, err := Living(ctx, d.s, id)
-				if err == nil {
+				var next ken.Claim
+				if next, err = Living(ctx, d.s, id); err == nil {
 					_, err = d.Editor().ApproveRule(ctx, next)
 				}
-				return id, true, err
 			}
-			return id, true, nil
+			return id, true, err
 		}
 		fallthrough
 	case Approve:

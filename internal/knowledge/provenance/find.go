@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -27,18 +28,14 @@ import (
 // evidence, then the order of ids. An unknown target has no claims, which is no error.
 // Errors: ErrInvalid for an empty target, and those of the store.
 func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if q.Target = strings.TrimSpace(q.Target); q.Target == "" {
 		return View{}, &ken.Error{Code: ken.CodeInvalid, Field: "target", Msg: "empty", Try: "Name a file, a symbol, a test, or a claim."}
 	}
-	f, err := openFiles(o.Root)
+	l, err := newFinder(s, o, names(&q, o.Root))
 	if err != nil {
 		return View{}, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	l := finder{s: s, o: o, f: f, now: o.Now(), names: names(&q, o.Root)}
+	defer func() { err = errors.Join(err, l.f.close()) }()
 	rows, err := l.rows(ctx, &q)
 	if err != nil {
 		return View{}, err
@@ -83,6 +80,14 @@ type finder struct {
 	f     *files
 	now   time.Time
 	names []string
+}
+
+func newFinder(s Reader, o Options, names []string) (*finder, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	f, err := openFiles(o.Root)
+	return &finder{s: s, o: o, f: f, now: o.Now(), names: names}, err
 }
 
 // row is a claim that was found but not read yet.
@@ -191,8 +196,6 @@ func (l *finder) refersTo(e *ken.Evidence) bool {
 // key returns the key of the n-th verdict of a check. The keys of its verdicts count how
 // often it changed, so that the latest one is found by a few look-ups, however many
 // there are.
-
-// key is that of the n-th verdict.
 func (c *Check) key(n int) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{c.Validator, c.Target, c.Scope.String(), c.Project}, "\x1f")))
 	k := "check:" + hex.EncodeToString(sum[:16])
@@ -222,35 +225,23 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	}
 	// reaches reports whether the chain has at least n verdicts. One verdict may be
 	// missing because it was forgotten.
-	reaches := func(n int) (bool, error) {
+	var failed error
+	reaches := func(n int) bool {
 		have, err := at(n)
 		if err == nil && have == nil {
 			have, err = at(n + 1)
 		}
-		return have != nil, err
+		failed = cmp.Or(failed, err)
+		return have != nil && failed == nil
 	}
-	low, high := -1, 1 // the chain reaches low, and may reach high
-	for high < maxVerdicts {
-		ok, err := reaches(high - 1)
-		if err != nil {
-			return link{}, err
-		}
-		if !ok {
-			break
-		}
-		low, high = high-1, high*2
+	high := 1
+	for high < maxVerdicts && reaches(high-1) {
+		high *= 2
 	}
-	for high = high - 1; high-low > 1; {
-		mid := (low + high) / 2
-		ok, err := reaches(mid)
-		if err != nil {
-			return link{}, err
-		}
-		if ok {
-			low = mid
-		} else {
-			high = mid
-		}
+	low := high/2 - 1 // the chain reaches low, and not high-1
+	low += sort.Search(high-1-low-1, func(i int) bool { return !reaches(low + 1 + i) })
+	if failed != nil {
+		return link{}, failed
 	}
 	if low < 0 {
 		return link{free: c.key(0)}, nil
@@ -396,14 +387,10 @@ func inProject(s, root string) (string, bool) {
 // each piece of its evidence, in the claim's order. Errors: those of opening the
 // project's folder.
 func One(c *ken.Claim, o Options) (out Claim, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	f, err := openFiles(o.Root)
+	l, err := newFinder(nil, o, []string{c.ID})
 	if err != nil {
 		return Claim{}, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	l := finder{o: o, f: f, now: o.Now(), names: []string{c.ID}}
+	defer func() { err = errors.Join(err, l.f.close()) }()
 	return l.claim(c, true), nil
 }

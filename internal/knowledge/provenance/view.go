@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -204,14 +205,8 @@ func listFirst(list []string) string {
 
 // reference describes what a piece of evidence refers to.
 func reference(e *ken.Evidence) string {
-	for _, ref := range []string{e.Path, e.ID, e.URL, e.CommitSHA, e.ArtifactID, e.ToolCallID, e.MessageID, e.SessionID} {
-		if ref == "" {
-			continue
-		}
-		if ref == e.Path && e.Line > 0 {
-			ref += ":" + strconv.Itoa(e.Line)
-		}
-		return ref
+	if e.Path != "" && e.Line > 0 {
+		return e.Path + ":" + strconv.Itoa(e.Line)
 	}
-	return "that names nothing"
+	return cmp.Or(e.Path, e.ID, e.URL, e.CommitSHA, e.ArtifactID, e.ToolCallID, e.MessageID, e.SessionID, "that names nothing")
 }

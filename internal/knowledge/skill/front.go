@@ -1,13 +1,11 @@
 package skill
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	yamlparser "github.com/goccy/go-yaml/parser"
 
@@ -70,7 +68,7 @@ func (p *parser) front(s *Skill, text string) error {
 		}
 		fields, ok := doc.Body.(ast.MapNode)
 		if !ok {
-			return p.wrong(lineOf(doc.Body), "", "front matter is not a list of settings", "Write lines such as \"name: deploy\".")
+			return p.wrong(plainyaml.Line(doc.Body), "", "front matter is not a list of settings", "Write lines such as \"name: deploy\".")
 		}
 		if err := p.fields(s, fields); err != nil {
 			return err
@@ -85,10 +83,10 @@ func (p *parser) fields(s *Skill, fields ast.MapNode) error {
 	for it := fields.MapRange(); it.Next(); {
 		key, ok := it.Key().(*ast.StringNode)
 		if !ok {
-			return p.wrong(lineOf(it.Key()), "", "a key that is not a plain word", "Write keys as plain words.")
+			return p.wrong(plainyaml.Line(it.Key()), "", "a key that is not a plain word", "Write keys as plain words.")
 		}
 		name, v := key.Value, it.Value()
-		p.lines[name] = lineOf(key)
+		p.lines[name] = plainyaml.Line(key)
 		var err error
 		switch strings.ReplaceAll(name, "-", "_") {
 		case "name":
@@ -127,13 +125,13 @@ func (p *parser) metadata(s *Skill, v ast.Node) error {
 	}
 	fields, ok := v.(ast.MapNode)
 	if !ok {
-		return p.wrong(lineOf(v), "metadata", "not a list of settings", "Indent lines such as \"version: 1.0\" below it.")
+		return p.wrong(plainyaml.Line(v), "metadata", "not a list of settings", "Indent lines such as \"version: 1.0\" below it.")
 	}
 	s.Metadata = map[string]string{}
 	for it := fields.MapRange(); it.Next(); {
 		key, ok := it.Key().(*ast.StringNode)
 		if !ok {
-			return p.wrong(lineOf(it.Key()), "metadata", "a key that is not a plain word", "Write keys as plain words.")
+			return p.wrong(plainyaml.Line(it.Key()), "metadata", "a key that is not a plain word", "Write keys as plain words.")
 		}
 		field := "metadata." + key.Value
 		switch key.Value {
@@ -161,7 +159,7 @@ func (p *parser) triggers(s *Skill, field string, v ast.Node) error {
 func (p *parser) line(field string, v ast.Node) (string, error) {
 	s, err := p.scalar(field, v)
 	if err == nil && strings.Contains(s, "\n") {
-		err = p.wrong(lineOf(v), field, "several lines", "Put it on one line.")
+		err = p.wrong(plainyaml.Line(v), field, "several lines", "Put it on one line.")
 	}
 	return s, err
 }
@@ -225,28 +223,14 @@ func (p *parser) scalar(field string, v ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value, nil // as written: 1.0 is a version
 	}
-	return "", p.wrong(lineOf(v), field, "not a plain value", "Put the value on the line of its key, in quotes.")
-}
-
-func lineOf(n ast.Node) int {
-	if tk := n.GetToken(); tk != nil && tk.Position != nil {
-		return tk.Position.Line
-	}
-	return 0
+	return "", p.wrong(plainyaml.Line(v), field, "not a plain value", "Put the value on the line of its key, in quotes.")
 }
 
 // syntax translates the YAML parser's error, whose own text contains lines of the
 // file.
 func (p *parser) syntax(err error) error {
-	msg, at := "front matter is not valid YAML", 1
-	var e yaml.Error
-	if errors.As(err, &e) {
-		msg += ": " + e.GetMessage()
-		if tk := e.GetToken(); tk != nil && tk.Position != nil {
-			at = tk.Position.Line
-		}
-	}
-	return p.wrong(at, "", msg, "Put a value with a colon in it into quotes, and check the indentation.")
+	msg, at := plainyaml.Syntax(err)
+	return p.wrong(max(1, at), "", "front matter is "+msg, "Put a value with a colon in it into quotes, and check the indentation.")
 }
 
 // wrong returns an error with its position; line 0 means the whole file.

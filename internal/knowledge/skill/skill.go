@@ -2,6 +2,7 @@ package skill
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -138,11 +139,7 @@ func Parse(path string, b []byte) (Skill, error) {
 		return Skill{}, err
 	}
 	title, rest := firstHeading(body)
-	if s.Title == "" {
-		if s.Title = title; title == "" {
-			s.Title = nameOf(path)
-		}
-	}
+	s.Title = cmp.Or(s.Title, title, nameOf(path))
 	if title != "" && (title == s.Title || slug(title) == slug(s.Title)) {
 		body = rest // otherwise it would be in the text twice
 	}

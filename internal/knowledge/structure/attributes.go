@@ -2,7 +2,6 @@ package structure
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,46 +13,45 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// aspect is one of an entity's aspects, merged over all its names.
-type aspect struct {
+// Aspect is one of an entity's aspects, merged over all its names.
+type Aspect struct {
 	store.AspectOutline
-	weight float64
+	Weight float64
 }
 
-// aspects returns an entity's aspects, heaviest first, at most b.Aspects.
-func (g *Graph) aspects(w *walker, entity string, names []string, b Bounds) []aspect {
+// Aspects merges the aspects of an entity's names, and returns them heaviest first. Counts
+// are added, so a claim with two of the names counts twice. join merges the records of an
+// aspect that two names have. u may be nil.
+func Aspects(entity string, ofNames [][]store.AspectOutline, u Utility, join func(a, b []store.Ref) []store.Ref) []Aspect {
 	at := map[string]int{}
-	var list []store.AspectOutline
-	for _, n := range names {
-		o := w.at[n]
-		if o == nil {
+	var out []Aspect
+	for _, a := range slices.Concat(ofNames...) {
+		i, ok := at[a.Name]
+		if !ok {
+			at[a.Name] = len(out)
+			out = append(out, Aspect{AspectOutline: a})
 			continue
 		}
-		for _, a := range o.Aspects {
-			i, ok := at[a.Name]
-			if !ok {
-				at[a.Name] = len(list)
-				list = append(list, a)
-				continue
-			}
-			have := &list[i] // the same aspect under another name of the entity
-			have.Claims, have.Constraints, have.Others = have.Claims+a.Claims, have.Constraints+a.Constraints, have.Others+a.Others
-			have.Top = g.merged(have.Top, a.Top)
-		}
+		have := &out[i]
+		have.Claims, have.Constraints, have.Others = have.Claims+a.Claims, have.Constraints+a.Constraints, have.Others+a.Others
+		have.Top = join(have.Top, a.Top)
 	}
-	largest := Degree(list)
-	out := make([]aspect, len(list))
-	for i := range list {
+	largest := 0
+	for i := range out {
+		largest = max(largest, degree(&out[i].AspectOutline))
+	}
+	for i := range out {
+		a := &out[i]
 		var shown, used float64
-		if g.utility != nil {
-			shown, used = g.utility.Counts(entity, list[i].Name)
+		if u != nil {
+			shown, used = u.Counts(entity, a.Name)
 		}
-		out[i] = aspect{list[i], Weight(&list[i], largest, shown, used)}
+		a.Weight = Weight(&a.AspectOutline, largest, shown, used)
 	}
-	slices.SortFunc(out, func(a, b aspect) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(out, func(a, b Aspect) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
-	return out[:min(len(out), b.Aspects)]
+	return out
 }
 
 // merged merges two lists of records in the order of store.AspectOutline.Top.
@@ -73,14 +71,19 @@ func (g *Graph) merged(a, b []store.Ref) []store.Ref {
 // attributes adds the claims under an entity's heaviest aspects. like has the values that
 // depend on the entity.
 func (g *Graph) attributes(c *collector, entity string, names []string, like Attribute, b Bounds) {
-	for _, a := range g.aspects(c.w, entity, names, b) {
+	var ofNames [][]store.AspectOutline
+	for _, o := range c.w.outlines(names) {
+		ofNames = append(ofNames, o.Aspects)
+	}
+	aspects := Aspects(entity, ofNames, g.utility, g.merged)
+	for _, a := range aspects[:min(len(aspects), b.Aspects)] {
 		for _, ref := range a.Top[:min(len(a.Top), b.Attributes)] {
 			if c.added[ref] || c.addedRules[ref] {
 				continue
 			}
 			c.added[ref] = true
 			at := like
-			at.Ref, at.Entity, at.Aspect, at.Weight = ref, entity, a.Name, a.weight
+			at.Ref, at.Entity, at.Aspect, at.Weight = ref, entity, a.Name, a.Weight
 			c.t.Attributes = append(c.t.Attributes, at)
 		}
 	}
@@ -129,7 +132,7 @@ type Signs struct {
 	// first, by Focus.Name.
 	Carried []string
 	// Named holds further names of what the turn names, in any spelling. Beside holds what
-	// is connected to it, see Beside; Graph.Focal ignores it.
+	// is connected to it, see Beside.
 	Named  []string
 	Beside []Beside
 	// Done holds texts that show what is being done, such as commands and the arguments of
@@ -156,19 +159,7 @@ func (o Origin) Named() bool { return o == FromCode || o == FromText }
 
 // rank orders origins; 0 is the strongest.
 func (o Origin) rank() int {
-	switch o {
-	case FromCode:
-		return 0
-	case FromText:
-		return 1
-	case FromSession:
-		return 2
-	case FromScope:
-		return 3
-	case FromProject:
-		return 4
-	}
-	return 5
+	return slices.Index([]Origin{FromCode, FromText, FromSession, FromScope, FromProject, FromDeed}, o)
 }
 
 // Near returns how near an entity of this origin is to what the turn is about, 0..1. Only
@@ -271,13 +262,7 @@ func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
 // hasVariants reports whether a name may have variants: an identifier, a path, or several
 // words.
 func hasVariants(raw string) bool {
-	for i := range len(raw) {
-		switch c := raw[i]; {
-		case c >= 'A' && c <= 'Z' && i > 0, c == '.', c == '/', c == '_', c == '-', c == '(', c == ' ':
-			return true
-		}
-	}
-	return false
+	return strings.ContainsAny(raw, "./_-( ") || strings.ContainsAny(raw[min(1, len(raw)):], "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 }
 
 // typed records a common word with the word after it.
@@ -305,9 +290,7 @@ func mentionsOf(s *Signs) *mentions {
 		ms.spelled(sym, FromCode, i, true)
 	}
 	text := s.Text
-	if text == "" {
-		text = s.Signals.Question
-	}
+	text = cmp.Or(text, s.Signals.Question)
 	n := ms.text(text)
 	for _, list := range [][]string{s.Signals.Entities, s.Signals.Keywords} {
 		for i, name := range list {
@@ -362,10 +345,7 @@ const maxDone = 2048
 // base returns the last part of a path, or a name unchanged.
 func base(p string) string {
 	p = strings.TrimRight(strings.ReplaceAll(p, "\\", "/"), "/")
-	if p == "" {
-		return ""
-	}
-	return strings.TrimSuffix(path.Base(p), ".git")
+	return strings.TrimSuffix(p[strings.LastIndexByte(p, '/')+1:], ".git")
 }
 
 // Bounds of the search for names.

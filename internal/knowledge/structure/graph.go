@@ -67,18 +67,8 @@ func (b Bounds) withDefaults() Bounds {
 			*d.n = d.def
 		}
 	}
-	if b.MinStrength == 0 {
-		b.MinStrength = DefaultMinStrength
-	}
+	b.MinStrength = cmp.Or(b.MinStrength, DefaultMinStrength)
 	return b
-}
-
-// Focal returns the entities that a turn is about, strongest first: those that its text
-// names, those that the session carries, and its scopes and project. Every entity that
-// the text names is included; see Signs for how names are recognised. Only links that
-// pass the filter are followed.
-func (g *Graph) Focal(ctx context.Context, s Signs, f *ken.Filter) ([]Focus, error) {
-	return g.focal(newWalker(ctx, g.src, f, Bounds{}.withDefaults()), &s)
 }
 
 // Traverse collects what the focal entities contribute to a turn. The same store, focal
@@ -88,7 +78,10 @@ func (g *Graph) Traverse(ctx context.Context, focal []Focus, f *ken.Filter, b Bo
 	return g.traverse(newWalker(ctx, g.src, f, b), focal, nil, b)
 }
 
-// Look combines Focal and Traverse with fewer store accesses.
+// Look returns the entities that a turn is about, strongest first, and traverses them. The
+// entities are those that its text names, those that the session carries, and its scopes
+// and project. Every entity that the text names is included; see Signs for how names are
+// recognised. Only links that pass the filter are followed.
 func (g *Graph) Look(ctx context.Context, s Signs, f *ken.Filter, b Bounds) ([]Focus, Traversal, error) {
 	b = b.withDefaults()
 	w := newWalker(ctx, g.src, f, b)
@@ -165,28 +158,20 @@ func Sentence(source, typ, target string) string {
 // known fetches the names and all other names of the same entities.
 func (w *walker) known(names []string, full bool) error {
 	seen := make(map[string]bool, len(names))
-	var round []string
-	add := func(n string) {
-		if !seen[n] {
-			seen[n] = true
-			round = append(round, n)
-		}
-	}
-	for _, n := range names {
-		add(n)
-	}
-	for len(round) > 0 {
-		now := round
-		if err := w.fetch(now, full); err != nil {
+	for len(names) > 0 {
+		if err := w.fetch(names, full); err != nil {
 			return err
 		}
-		round = nil
-		for _, n := range now {
-			for l := range w.aliases(n) {
-				add(l.Names[0])
-				add(l.Names[1])
+		var next []string
+		for _, n := range names {
+			if !seen[n] {
+				seen[n] = true
+				for l := range w.links(n, ken.KindAlias) {
+					next = append(next, l.Names[:2]...)
+				}
 			}
 		}
+		names = next
 	}
 	return nil
 }
@@ -247,7 +232,7 @@ const (
 
 // next returns the names one alias away.
 func (w *walker) next(name string, dir int) (out []string) {
-	for l := range w.aliases(name) {
+	for l := range w.links(name, ken.KindAlias) {
 		if l.Names[1-dir] == name && !slices.Contains(out, l.Names[dir]) {
 			out = append(out, l.Names[dir])
 		}
@@ -314,12 +299,7 @@ func (g *Graph) focal(w *walker, s *Signs) ([]Focus, error) {
 // anyPasses reports whether any record that passes the filter has one of the names. A
 // name that only claims out of scope or disputed claims have does not count.
 func (w *walker) anyPasses(names []string) bool {
-	for _, n := range names {
-		if o := w.at[n]; o != nil && o.Records > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(n string) bool { o := w.at[n]; return o != nil && o.Records > 0 })
 }
 
 // Understanding says how a claim was understood, for its author.

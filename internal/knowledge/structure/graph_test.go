@@ -170,7 +170,7 @@ func TestNamesOutsideOfTheFilter(t *testing.T) {
 	disputed.Status = ken.StatusDisputed
 	scoped.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "x"}
 	s := newShelf(disputed, scoped, fact("", "payments"))
-	got, err := structure.New(s, nil).Focal(t.Context(), ask("old, theirs and payments"), &ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "y"}}, Unscoped: true})
+	got, _, err := structure.New(s, nil).Look(t.Context(), ask("old, theirs and payments"), &ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "y"}}, Unscoped: true}, structure.Bounds{})
 	if err != nil {
 		t.Fatal(err)
 	}

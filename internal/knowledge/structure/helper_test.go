@@ -116,7 +116,7 @@ func ask(text string) structure.Signs { return structure.Signs{Text: text} }
 
 func focal(t testing.TB, s *shelf, signs structure.Signs) []structure.Focus {
 	t.Helper()
-	out, err := structure.New(s, nil).Focal(t.Context(), signs, &ken.Filter{})
+	out, _, err := structure.New(s, nil).Look(t.Context(), signs, &ken.Filter{}, structure.Bounds{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package structure
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -114,14 +115,14 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	}
 	for i := range focal[:min(len(focal), b.Focal)] {
 		f := &focal[i]
-		said := ""
-		if f.From.Named() {
-			said = f.Said
-		}
 		if f.From == FromDeed { // only its rules are included
 			continue
 		}
-		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
+		like := Attribute{Near: f.From.Near()}
+		if f.From.Named() {
+			like.Named = f.Said
+		}
+		g.attributes(&c, f.Name, f.Names, like, b)
 		c.tasks(f)
 	}
 	if err := g.neighbours(&c, focal, steps, b); err != nil {
@@ -172,18 +173,13 @@ func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) 
 // withoutDeeds returns the focal entities without the names of those that only an action
 // involves. Indices do not change.
 func withoutDeeds(focal []Focus) []Focus {
-	for i := range focal {
-		if focal[i].From == FromDeed {
-			out := slices.Clone(focal)
-			for j := range out {
-				if out[j].From == FromDeed {
-					out[j].Names = nil
-				}
-			}
-			return out
+	out := slices.Clone(focal)
+	for i := range out {
+		if out[i].From == FromDeed {
+			out[i].Names = nil
 		}
 	}
-	return focal
+	return out
 }
 
 // collector builds a traversal; it adds each record once.
@@ -197,11 +193,7 @@ type collector struct {
 }
 
 func (c *collector) constraints(entity string, names []string, distance int, via *Step) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(names) {
 		for _, ref := range o.Constraints[:len(o.Constraints)-o.Mentioned] {
 			c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via})
 		}
@@ -213,11 +205,7 @@ const maxCandidates = 8
 
 // candidates adds claims that may be rules of the entity.
 func (c *collector) candidates(names []string) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(names) {
 		for _, ref := range o.Candidates {
 			if len(c.t.Candidates) < maxCandidates && !c.addedRules[ref] && !slices.Contains(c.t.Candidates, ref) {
 				c.t.Candidates = append(c.t.Candidates, ref)
@@ -229,11 +217,7 @@ func (c *collector) candidates(names []string) {
 // mentions adds the rules that have a name of the entity in their text. A rule without
 // entities is a rule about everything, whatever its text says.
 func (c *collector) mentions(entity string, names []string, distance int, via *Step) {
-	for _, n := range names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for n, o := range c.w.outlines(names) {
 		for _, ref := range o.Constraints[len(o.Constraints)-o.Mentioned:] {
 			if !c.general[ref] {
 				c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via, Says: n})
@@ -266,7 +250,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 	var others []string
 	for i := range focal {
 		for _, n := range focal[i].Names {
-			for l := range c.w.dependencies(n) {
+			for l := range c.w.links(n, ken.KindDependency) {
 				if l.Strength < b.MinStrength {
 					continue
 				}
@@ -306,11 +290,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 func (c *collector) tasks(f *Focus) {
 	from := len(c.t.Tasks)
 	seen := map[store.Ref]bool{}
-	for _, n := range f.Names {
-		o := c.w.at[n]
-		if o == nil {
-			continue
-		}
+	for _, o := range c.w.outlines(f.Names) {
 		for i := range o.Links {
 			l := &o.Links[i]
 			if l.Kind == ken.KindEntity && l.Type == "task" && l.Strength > 0 && len(l.Names) > 0 && !seen[l.Ref] {
@@ -397,37 +377,37 @@ func (w *walker) fetch(names []string, full bool) error {
 
 func (o *outline) set(got store.Outline) {
 	o.Outline = got
-	for i := range got.Links { // aliases are last
-		if got.Links[i].Kind == ken.KindAlias {
-			o.aliases = got.Links[i:]
-			break
+	if i := slices.IndexFunc(got.Links, func(l store.Link) bool { return l.Kind == ken.KindAlias }); i >= 0 { // aliases are last
+		o.aliases = got.Links[i:]
+	}
+}
+
+// outlines yields names with their outlines, as far as these were read.
+func (w *walker) outlines(names []string) iter.Seq2[string, *outline] {
+	return func(yield func(string, *outline) bool) {
+		for _, n := range names {
+			if o := w.at[n]; o != nil && !yield(n, o) {
+				return
+			}
 		}
 	}
 }
 
-// aliases yields the aliases of a name that connect two names.
-func (w *walker) aliases(name string) func(yield func(*store.Link) bool) {
+// links yields the aliases or the dependencies of a name that connect two names.
+func (w *walker) links(name string, kind ken.Kind) iter.Seq[*store.Link] {
 	return func(yield func(*store.Link) bool) {
-		if o := w.at[name]; o != nil {
-			each(o.aliases, ken.KindAlias, yield)
-		}
-	}
-}
-
-// dependencies yields the dependencies of a name that connect two names.
-func (w *walker) dependencies(name string) func(yield func(*store.Link) bool) {
-	return func(yield func(*store.Link) bool) {
-		if o := w.at[name]; o != nil {
-			each(o.Links, ken.KindDependency, yield)
-		}
-	}
-}
-
-func each(links []store.Link, kind ken.Kind, yield func(*store.Link) bool) {
-	for i := range links {
-		l := &links[i]
-		if l.Kind == kind && len(l.Names) >= 2 && l.Names[0] != l.Names[1] && !yield(l) {
+		o := w.at[name]
+		if o == nil {
 			return
+		}
+		links := o.Links
+		if kind == ken.KindAlias {
+			links = o.aliases
+		}
+		for i := range links {
+			if l := &links[i]; l.Kind == kind && len(l.Names) >= 2 && l.Names[0] != l.Names[1] && !yield(l) {
+				return
+			}
 		}
 	}
 }
@@ -531,12 +511,4 @@ func degree(a *store.AspectOutline) int {
 		return 0
 	}
 	return a.Others + a.Constraints
-}
-
-// Degree returns the largest degree of an entity's aspects, for Weight.
-func Degree(aspects []store.AspectOutline) (largest int) {
-	for i := range aspects {
-		largest = max(largest, degree(&aspects[i]))
-	}
-	return largest
 }

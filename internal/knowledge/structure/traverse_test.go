@@ -134,7 +134,7 @@ func TestTasksOfAnEntity(t *testing.T) {
 func TestTheSameTwice(t *testing.T) {
 	s := newShelf(structuretest.Random(7, 500)...)
 	signs := ask("e1 e2 e3 e4 e5 e6 e7 e8 e9")
-	first, err := structure.New(s, nil).Focal(t.Context(), signs, nil)
+	first, _, err := structure.New(s, nil).Look(t.Context(), signs, nil, structure.Bounds{})
 	if err != nil {
 		t.Fatal(err)
 	}

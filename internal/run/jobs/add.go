@@ -222,12 +222,7 @@ func dropUnread(tx store.ShelfTx, id string) error {
 			keys = append(keys, key)
 		}
 	}
-	for _, key := range append(keys, jobPrefix+id) {
-		if err := tx.Delete(key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return deleteAll(tx, append(keys, jobPrefix+id)...)
 }
 
 func refused(j *Job, what, try string) error {

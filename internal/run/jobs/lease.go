@@ -270,6 +270,9 @@ type leaseSeen struct {
 	at    time.Time // has a monotonic reading
 }
 
+// is reports whether s is about the current lease of a job.
+func (s leaseSeen) is(j *Job) bool { return !s.at.IsZero() && s.run == j.Run && s.lease.Equal(j.Lease) }
+
 // watchLeases records the leases held by living processes, so that expires can tell a
 // lease that is not renewed from one that is.
 func (q *Queue) watchLeases(running []Job) {
@@ -281,8 +284,8 @@ func (q *Queue) watchLeases(running []Job) {
 		if j.Process != q.o.Process && q.o.Alive == nil {
 			continue
 		}
-		s, ok := q.seen[j.ID]
-		if !ok || s.run != j.Run || !s.lease.Equal(j.Lease) {
+		s := q.seen[j.ID]
+		if !s.is(j) {
 			s = leaseSeen{j.Run, j.Lease, time.Now()}
 		}
 		seen[j.ID] = s
@@ -305,8 +308,8 @@ func (q *Queue) expires(j *Job, now time.Time) time.Duration {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s, ok := q.seen[j.ID]
-	if !ok || s.run != j.Run || !s.lease.Equal(j.Lease) {
+	s := q.seen[j.ID]
+	if !s.is(j) {
 		return max(d, q.o.Lease)
 	}
 	return max(d, q.o.Lease-time.Since(s.at))

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -129,9 +130,7 @@ func (o Options) withDefaults() Options {
 		}
 		o.Worker = fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:6])
 	}
-	if o.Process == "" {
-		o.Process = process
-	}
+	o.Process = cmp.Or(o.Process, process)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -150,12 +149,8 @@ func (o Options) withDefaults() Options {
 	if o.Backoff == nil {
 		o.Backoff = func(attempt int) time.Duration { return backoff(attempt, o.Jitter()) }
 	}
-	if o.Keep == 0 {
-		o.Keep = 30 * 24 * time.Hour
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Keep = cmp.Or(o.Keep, 30*24*time.Hour)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -171,45 +166,33 @@ func backoff(attempt int, jitter float64) time.Duration {
 	return time.Duration(d * (1 - jitterShare*min(max(jitter, 0), 1)))
 }
 
-type permanentError struct{ err error }
+// markedError is an error for which errors.Is finds a mark, too.
+type markedError struct {
+	error
+	mark error
+}
 
-func (e *permanentError) Error() string { return e.err.Error() }
-func (e *permanentError) Unwrap() error { return e.err }
+func (e *markedError) Unwrap() []error { return []error{e.error, e.mark} }
+
+func marked(err, mark error) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err, mark}
+}
+
+// Marks of errors; see Permanent and Later.
+var errPermanent, errLater = errors.New("permanent"), errors.New("later")
 
 // Permanent marks an error that another attempt would not fix, such as an invalid
 // payload: the job is dead at once. It returns nil for nil. The result may be wrapped
 // further.
-func Permanent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &permanentError{err}
-}
-
-func isPermanent(err error) bool {
-	var p *permanentError
-	return errors.As(err, &p)
-}
-
-type laterError struct{ err error }
-
-func (e *laterError) Error() string { return e.err.Error() }
-func (e *laterError) Unwrap() error { return e.err }
+func Permanent(err error) error { return marked(err, errPermanent) }
 
 // Later marks an error that is not the job's fault, such as a resource in use by
 // another process. The job is tried again after the first pause, and the attempt does
 // not count. It returns nil for nil. The result may be wrapped further.
-func Later(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &laterError{err}
-}
-
-func isLater(err error) bool {
-	var l *laterError
-	return errors.As(err, &l)
-}
+func Later(err error) error { return marked(err, errLater) }
 
 // State is the state of a job.
 type State string
@@ -379,9 +362,13 @@ func setLatest(tx store.ShelfTx, at time.Time) error {
 }
 
 // drop removes a readable job and its index entry.
-func drop(tx store.ShelfTx, j *Job) error {
-	if err := tx.Delete(j.indexKey()); err != nil {
-		return err
+func drop(tx store.ShelfTx, j *Job) error { return deleteAll(tx, j.indexKey(), jobPrefix+j.ID) }
+
+func deleteAll(tx store.ShelfTx, keys ...string) error {
+	for _, key := range keys {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
 	}
-	return tx.Delete(jobPrefix + j.ID)
+	return nil
 }

@@ -321,8 +321,8 @@ func (q *Queue) settle(j *Job, res result, stopped bool) attemptEnd {
 		j.Error, j.Try, j.Note = "", "", cleaned(res.note, maxText)
 		return succeeded
 	}
-	dead := isPermanent(res.err)
-	if later := isLater(res.err); !dead && !res.fault && (stopped || later) {
+	dead := errors.Is(res.err, errPermanent)
+	if later := errors.Is(res.err, errLater); !dead && !res.fault && (stopped || later) {
 		j.State = Queued
 		j.Attempts--
 		pause := time.Duration(0)

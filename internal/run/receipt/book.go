@@ -2,6 +2,7 @@ package receipt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -42,16 +43,12 @@ type Book struct {
 
 // NewBook returns a book on a shelf. It reads nothing.
 func NewBook(shelf store.Shelf, o Options) *Book {
-	if o.Count == 0 {
-		o.Count = DefaultCount
-	}
+	o.Count = cmp.Or(o.Count, DefaultCount)
 	o.Count = min(o.Count, maxCount)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Book{shelf: shelf, o: o}
 }
 
@@ -76,10 +73,7 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	if !b.Keeps() {
 		return nil
 	}
-	if err := checkID("turn", rec.Turn, true); err != nil {
-		return err
-	}
-	if err := checkID("session", rec.Session, false); err != nil {
+	if err := cmp.Or(checkID("turn", rec.Turn, true), checkID("session", rec.Session, false)); err != nil {
 		return err
 	}
 	rec = rec.lean()
@@ -124,9 +118,7 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 // replaceReceipt replaces the receipt of an earlier request of the same turn. It does
 // not read that receipt: what was found out about the turn later is stored beside it.
 func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) error {
-	if rec.Through == 0 {
-		rec.Through = had.Through
-	}
+	rec.Through = cmp.Or(rec.Through, had.Through)
 	if !had.Apart {
 		old, err := load(tx, n)
 		if err != nil {
@@ -136,9 +128,7 @@ func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) err
 		if len(rec.Used) == 0 {
 			rec.Used = old.Used
 		}
-		if rec.Through == 0 {
-			rec.Through = old.Through
-		}
+		rec.Through = cmp.Or(rec.Through, old.Through)
 	} else if len(rec.Taint) > 0 {
 		marks, err := marksOf(tx, n)
 		if err != nil {

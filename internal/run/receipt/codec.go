@@ -2,13 +2,13 @@ package receipt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,10 +70,7 @@ func decodeHead(n uint64, b []byte) (entryHead, error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return h, corrupt(n, err)
 	}
-	if err := checkID("turn", h.Turn, true); err != nil {
-		return h, corrupt(n, err)
-	}
-	if err := checkID("session", h.Session, false); err != nil {
+	if err := cmp.Or(checkID("turn", h.Turn, true), checkID("session", h.Session, false)); err != nil {
 		return h, corrupt(n, err)
 	}
 	return h, nil
@@ -153,10 +150,7 @@ func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 		return nil, nil
 	}
 	h, err := decodeHead(n, b)
-	if err != nil {
-		return nil, err
-	}
-	return &h, nil
+	return &h, err
 }
 
 func corrupt(n uint64, err error) error {
@@ -186,24 +180,11 @@ func keyIn(session string, n uint64) string {
 	return fmt.Sprintf("%s%016x", allOf(session), ^n)
 }
 
-// maxID limits the ids of turns and sessions, in bytes. Escaping may triple their length, and
-// a shelf's key has at most 1,024 bytes.
-const maxID = 256
-
 func checkID(field, id string, must bool) error {
-	fault := ""
-	switch {
-	case id == "" && must:
-		fault = "empty"
-	case len(id) > maxID:
-		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
-	case clean.Text(id) != id || strings.ContainsAny(id, "\n\t"):
-		fault = "it holds control characters, markup of a model or a credential"
-	}
-	if fault == "" {
+	if id == "" && !must {
 		return nil
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: fault, Try: "Name the " + field + " by an opaque id, such as a UUID."}
+	return clean.CheckID(field, id)
 }
 
 // numberOf returns the number of a turn's receipt.

@@ -195,14 +195,14 @@ func (t *Traces) strip(rec *Record) bool {
 			*list, found = []string{}, true
 		}
 	}
-	texts := []*string{&rec.Cause}
-	for i := range rec.Cut {
-		texts = append(texts, &rec.Cut[i].Detail)
-	}
-	for _, text := range texts {
+	erase := func(text *string) {
 		if *text != "" && t.Text(*text) {
 			*text, found = "", true
 		}
+	}
+	erase(&rec.Cause)
+	for i := range rec.Cut {
+		erase(&rec.Cut[i].Detail)
 	}
 	return found
 }
@@ -215,7 +215,7 @@ func stripForgotten(tx store.ShelfReader, rec *Record) error {
 	}
 	t := Traces{Text: func(text string) bool { return gone.Says(text) || gone.Names(text) }}
 	note := func(id string) {
-		if gone.Has(id) && !slices.Contains(t.Claims, id) {
+		if gone.Has(id) {
 			t.Claims = append(t.Claims, id)
 		}
 	}

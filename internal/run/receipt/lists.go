@@ -281,7 +281,10 @@ func (c *coder) time(v *time.Time) {
 
 // length reads or writes the length of a list or map, -1 for nil. When reading, it rejects
 // lengths above the bytes left, since an element takes at least one byte.
-func (c *coder) length(n int) int {
+func (c *coder) length(n int, none bool) int {
+	if none {
+		n = -1
+	}
 	v := uint64(n + 1)
 	c.uint(&v)
 	if c.reads && v > uint64(len(c.b))+1 {
@@ -294,11 +297,7 @@ func (c *coder) length(n int) int {
 }
 
 func list[T any](c *coder, v *[]T, each func(*coder, *T)) {
-	n := -1
-	if *v != nil {
-		n = len(*v)
-	}
-	if n = c.length(n); c.reads && n >= 0 {
+	if n := c.length(len(*v), *v == nil); c.reads && n >= 0 {
 		*v = make([]T, n)
 	}
 	for i := range *v {
@@ -307,11 +306,7 @@ func list[T any](c *coder, v *[]T, each func(*coder, *T)) {
 }
 
 func dict[T any](c *coder, v *map[string]T, each func(*coder, *T)) {
-	n := -1
-	if *v != nil {
-		n = len(*v)
-	}
-	n = c.length(n)
+	n := c.length(len(*v), *v == nil)
 	var few [8]string
 	keys := few[:0]
 	for key := range *v {

@@ -2,6 +2,7 @@ package receipt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -86,9 +87,7 @@ func (b *Book) List(ctx context.Context, q Query) (out []Record, next string, er
 			rec, err := load(r, n)
 			switch {
 			case errors.Is(err, ken.ErrCorrupt):
-				if last = n; bad == nil {
-					bad = err
-				}
+				last, bad = n, cmp.Or(bad, err)
 			case err != nil:
 				return err
 			case rec != nil && (q.Session == "" || rec.Session == q.Session):
@@ -152,13 +151,7 @@ func readPages(r store.ShelfReader) numberRange {
 	return p
 }
 
-func (p *numberRange) write(tx store.ShelfTx) error {
-	b, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return tx.Put(keyBook, b)
-}
+func (p *numberRange) write(tx store.ShelfTx) error { return putAnnotation(tx, keyBook, p) }
 
 // Record is the receipt of one turn as it is stored, with what is known of the turn.
 // Block is empty. Key, Source, Heading and Text are empty for every item that is a

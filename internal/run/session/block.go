@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -141,12 +142,8 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 			}
 			return nil
 		}
-		wanted := make(map[string]bool, len(places))
-		for _, place := range places {
-			wanted[place] = true
-		}
 		for key, b := range r.Scan(allBlocks(id)) {
-			if place := key[len(allBlocks(id)):]; wanted[place] {
+			if place := key[len(allBlocks(id)):]; slices.Contains(places, place) {
 				if err := read(place, key, b); err != nil {
 					return err
 				}
@@ -168,25 +165,19 @@ func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, go
 		return false, n.injected, nil
 	}
 	key := keyBlock(rec.ID, b.Place)
-	var before *keptBlock
-	if have := tx.Get(key); have != nil {
-		before = &keptBlock{Block: Block{Place: b.Place}}
-		if err := decodeValue(key, have, before); err != nil {
-			before = &keptBlock{}
-		} else if before.Turn == b.Turn || before.Stands(b.At) {
-			if before.Turn != b.Turn {
-				n.standing = &before.Block
-			}
-			return false, n.injected, nil
-		}
-	}
-	if rec.Blocks >= maxBlocks || n.altered || gone.Says(b.Text) {
+	before, err := get[keptBlock](tx, key)
+	switch {
+	case err != nil: // it is replaced
+		before = &keptBlock{}
+	case before != nil && before.Turn == b.Turn:
+		return false, n.injected, nil
+	case before != nil && before.Stands(b.At):
+		before.Place = b.Place
+		n.standing = &before.Block
 		return false, n.injected, nil
 	}
-	for i := range b.Items {
-		if gone.Has(b.Items[i].ID) {
-			return false, n.injected, nil
-		}
+	if rec.Blocks >= maxBlocks || n.altered || gone.Says(b.Text) || slices.ContainsFunc(b.Items, func(it BlockItem) bool { return gone.Has(it.ID) }) {
+		return false, n.injected, nil
 	}
 	if before == nil {
 		rec.Blocks++
@@ -222,12 +213,8 @@ func (t *Traces) matchesInjection(in Injection) bool {
 
 // matchesBlock reports whether a block holds something that must be forgotten.
 func (t *Traces) matchesBlock(b *keptBlock) bool {
-	for i := range b.Items {
-		if slices.Contains(t.Claims, b.Items[i].ID) {
-			return true
-		}
-	}
-	return b.Text != "" && t.Text(b.Text) || slices.ContainsFunc(b.injections(), t.matchesInjection)
+	return slices.ContainsFunc(b.Items, func(it BlockItem) bool { return slices.Contains(t.Claims, it.ID) }) ||
+		b.Text != "" && t.Text(b.Text) || slices.ContainsFunc(b.injections(), t.matchesInjection)
 }
 
 // Opening tells conversations apart that begin with the same words, when only those words
@@ -289,9 +276,7 @@ func (o *Opening) Answer(n int, first First) int {
 // to the conversation that was answered last and has not continued yet.
 func (o *Opening) Continue(first First) int {
 	n := -1
-	if r := o.Replies[first.Exact]; r != nil {
-		n = r.N
-	} else if r := o.Replies[first.Loose]; r != nil {
+	if r := cmp.Or(o.Replies[first.Exact], o.Replies[first.Loose]); r != nil {
 		n = r.N
 	} else {
 		for _, other := range o.Replies {
@@ -376,11 +361,11 @@ func (j *Journal) Opening(ctx context.Context, id string) (o Opening, err error)
 
 // openingOf reads an Opening. If it can't be read, it returns an empty one: only the
 // distinction of equal beginnings is lost.
-func openingOf(r store.ShelfReader, id string) (o Opening) {
-	if b := r.Get(keyOpening(id)); b == nil || json.Unmarshal(b, &o) != nil {
-		return Opening{}
+func openingOf(r store.ShelfReader, id string) Opening {
+	if o, err := get[Opening](r, keyOpening(id)); o != nil && err == nil {
+		return *o
 	}
-	return o
+	return Opening{}
 }
 
 // ChangeOpening applies a change to an opening, within the caller's transaction.
@@ -416,8 +401,7 @@ func (j *Journal) KeepResponse(tx store.ShelfTx, id, session string) error {
 func (j *Journal) SessionOfResponse(ctx context.Context, id string) (session string, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
 		session = ""
-		var kept response
-		if b := r.Get(keyOfResponse(id)); b != nil && json.Unmarshal(b, &kept) == nil {
+		if kept, err := get[response](r, keyOfResponse(id)); kept != nil && err == nil {
 			session = kept.Session
 		}
 		return nil
@@ -443,12 +427,5 @@ func (j *Journal) pruneOpenings(ctx context.Context, before time.Time) error {
 	if err != nil || len(old) == 0 {
 		return err
 	}
-	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		for _, key := range old {
-			if err := tx.Delete(key); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return j.shelf.Update(ctx, func(tx store.ShelfTx) error { return deleteAll(tx, old...) })
 }

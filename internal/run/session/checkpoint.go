@@ -98,9 +98,9 @@ func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 	}
 	c.Open = nil
 	last := said[len(said)-1]
-	for i := len(said) - 1; i >= 0; i-- { // skip a closing question such as "Anything else?"
-		if !question(said[i]) {
-			last = said[i]
+	for _, s := range slices.Backward(said) { // skip a closing question such as "Anything else?"
+		if !question(s) {
+			last = s
 			break
 		}
 	}
@@ -111,13 +111,11 @@ func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 // strings.
 func prependNew(first, rest []string) []string {
 	var out []string
-	for _, list := range [][]string{first, rest} {
-		for _, s := range list {
-			s = checkpointLine(s)
-			same := func(o string) bool { return strings.EqualFold(o, s) }
-			if s != "" && len(out) < maxListed && !slices.ContainsFunc(out, same) {
-				out = append(out, s)
-			}
+	for _, s := range slices.Concat(first, rest) {
+		s = checkpointLine(s)
+		same := func(o string) bool { return strings.EqualFold(o, s) }
+		if s != "" && len(out) < maxListed && !slices.ContainsFunc(out, same) {
+			out = append(out, s)
 		}
 	}
 	return out
@@ -176,11 +174,9 @@ func (c *Checkpoint) isNewGoal(text string) bool {
 	case len(terms) < longTerms && pointsBack(text):
 		return false
 	}
-	for _, list := range [][]string{{c.Goal, c.LastStep}, c.Open, c.Files, c.Entities} {
-		for _, s := range list {
-			if slices.ContainsFunc(analysis.Terms(s), func(t string) bool { return slices.Contains(terms, t) }) {
-				return false
-			}
+	for _, s := range slices.Concat([]string{c.Goal, c.LastStep}, c.Open, c.Files, c.Entities) {
+		if slices.ContainsFunc(analysis.Terms(s), func(t string) bool { return slices.Contains(terms, t) }) {
+			return false
 		}
 	}
 	return !smallTalk(text)
@@ -326,13 +322,13 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 // take waits for its turn, and returns false when ctx ends first. It does not wait
 // for an abandoned call.
 func (t *hookRunner) take(ctx context.Context) bool {
+	select {
+	case <-t.turn:
+		return true
+	default:
+	}
 	if t.abandoned.Load() {
-		select {
-		case <-t.turn:
-			return true
-		default:
-			return false
-		}
+		return false
 	}
 	select {
 	case <-t.turn:

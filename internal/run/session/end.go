@@ -178,30 +178,42 @@ func (j *Journal) writers(rec *record, lives func(string) bool) (mine bool, othe
 // sessions to look at in a transaction. mend may change a session that stays open,
 // and reports whether it did.
 func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, mend func(*record) bool) ([]string, error) {
-	recs, first := j.records(ctx, func(rec *record) bool { return rec.State == Open && look(rec) })
-	var ids []string
+	want := func(rec *record) bool { return rec.State == Open && look(rec) }
+	return j.eachRecord(ctx, "end", want, func(tx store.ShelfTx, rec *record) (ended bool, err error) {
+		if rec.State != Open {
+			return false, nil
+		}
+		if r := why(rec); r != "" {
+			return true, j.retire(tx, rec, r)
+		}
+		if mend(rec) {
+			err = put(tx, keyInfo(rec.ID), rec)
+		}
+		return false, err
+	})
+}
+
+// eachRecord calls do for every session for which want returns true, each in a
+// transaction of its own, and returns the ids of those for which do returned true. If a
+// session fails, it continues with the others and returns the first error. verb says in
+// the error what was tried.
+func (j *Journal) eachRecord(ctx context.Context, verb string, want func(*record) bool, do func(store.ShelfTx, *record) (bool, error)) (ids []string, first error) {
+	recs, first := j.records(ctx, want)
 	for i := range recs {
-		id, ended := recs[i].ID, false
+		id, did := recs[i].ID, false
 		err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-			ended = false
-			rec, err := getRecord(tx, id) // read again: a message may have come
-			if err != nil || rec == nil || rec.State != Open {
-				return err
+			did = false
+			rec, err := getRecord(tx, id) // read again: the session may have continued
+			if err == nil && rec != nil {
+				did, err = do(tx, rec)
 			}
-			if r := why(rec); r != "" {
-				ended = true
-				return j.retire(tx, rec, r)
-			}
-			if mend != nil && mend(rec) {
-				return put(tx, keyInfo(id), rec)
-			}
-			return nil
+			return err
 		})
 		switch {
-		case err == nil && ended:
+		case err == nil && did:
 			ids = append(ids, id)
 		case err != nil && first == nil:
-			first = fmt.Errorf("end session %s: %w", id, err)
+			first = fmt.Errorf("%s session %s: %w", verb, id, err)
 		}
 	}
 	return ids, first
@@ -219,39 +231,24 @@ func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, me
 // are deleted when they were unused for the grace period, and at least a day.
 func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	now := j.now()
-	recs, first := j.records(ctx, func(rec *record) bool { return sweepable(rec, now, grace) || ahead(rec, now) })
-	swept := 0
-	for i := range recs {
-		id, did := recs[i].ID, false
-		err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-			did = false
-			rec, err := getRecord(tx, id) // read again: the session may have continued
-			switch {
-			case err != nil || rec == nil:
-				return err
-			case sweepable(rec, now, grace):
-				did = true
-				return sweep(tx, rec)
-			case ahead(rec, now):
-				rec.Harvested = now
-				return put(tx, keyInfo(id), rec)
-			}
-			return nil
-		})
+	want := func(rec *record) bool { return sweepable(rec, now, grace) || ahead(rec, now) }
+	swept, first := j.eachRecord(ctx, "sweep", want, func(tx store.ShelfTx, rec *record) (did bool, err error) {
 		switch {
-		case err == nil && did:
-			swept++
-			j.drop(id)
-		case err != nil && first == nil:
-			first = fmt.Errorf("sweep session %s: %w", id, err)
+		case sweepable(rec, now, grace):
+			return true, sweep(tx, rec)
+		case ahead(rec, now):
+			rec.Harvested = now
+			err = put(tx, keyInfo(rec.ID), rec)
 		}
-	}
+		return false, err
+	})
+	j.drop(swept...)
 	if j.hourly(now) {
 		if err := j.pruneOpenings(ctx, now.Add(-max(grace, minKept))); err != nil && first == nil {
 			first = fmt.Errorf("delete unused openings and responses: %w", err)
 		}
 	}
-	return swept, first
+	return len(swept), first
 }
 
 // minKept is the least time for which unused openings and responses are kept.
@@ -315,12 +312,7 @@ func erase(tx store.ShelfTx, id string) error {
 			keys = append(keys, key)
 		}
 	}
-	for _, key := range keys {
-		if err := tx.Delete(key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return deleteAll(tx, keys...)
 }
 
 // Forget deletes everything that is stored of a session, without a harvest. Claims
@@ -343,10 +335,7 @@ func forget(tx store.ShelfTx, id string) error {
 	if err := erase(tx, id); err != nil {
 		return err
 	}
-	if err := tx.Delete(keySeen(id)); err != nil {
-		return err
-	}
-	return tx.Delete(keyInfo(id))
+	return deleteAll(tx, keySeen(id), keyInfo(id))
 }
 
 // Prune deletes the Infos of sessions that were swept and not active since before,
@@ -356,26 +345,14 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	old := func(rec *record) bool {
 		return rec.State != Open && rec.Swept == rec.Part && rec.Active.Before(before) && rec.Harvested.Before(before)
 	}
-	recs, first := j.records(ctx, old)
-	pruned := 0
-	for i := range recs {
-		id, did := recs[i].ID, false
-		err := j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-			rec, err := getRecord(tx, id)
-			if did = err == nil && rec != nil && old(rec); !did {
-				return err
-			}
-			return forget(tx, id)
-		})
-		switch {
-		case err == nil && did:
-			pruned++
-			j.drop(id)
-		case err != nil && first == nil:
-			first = fmt.Errorf("prune session %s: %w", id, err)
+	pruned, first := j.eachRecord(ctx, "prune", old, func(tx store.ShelfTx, rec *record) (bool, error) {
+		if !old(rec) {
+			return false, nil
 		}
-	}
-	return pruned, first
+		return true, forget(tx, rec.ID)
+	})
+	j.drop(pruned...)
+	return len(pruned), first
 }
 
 // Harvested records the outcome of a harvest of the messages up to a number. The

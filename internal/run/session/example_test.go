@@ -28,7 +28,7 @@ func ExampleSession() {
 	_, err := monday.Learn(ctx, "payments-service uses the saga pattern for multi-step transactions", []ken.Evidence{
 		ken.FromFile("src/sagas/payment_saga.py", "acme/payments", "abc123"),
 		ken.FromToolResult("tc_pr1842_001", "saga.compensate() in the error path"),
-	}, session.WithDomain("architecture"), session.WithTags("saga", "transactions"))
+	}, func(c *ken.Claim) { c.Domain = "architecture" }, func(c *ken.Claim) { c.Tags = append(c.Tags, "saga", "transactions") })
 	if err != nil {
 		panic(err)
 	}
@@ -44,7 +44,7 @@ func ExampleSession() {
 	}
 	twoPhase, err := wednesday.Learn(ctx, "PR #1851 introduces 2PC alongside saga for cross-service transactions", []ken.Evidence{
 		ken.FromFile("src/coordinators/two_phase.py", "acme/payments", "def456"),
-	}, session.WithDomain("architecture"))
+	}, func(c *ken.Claim) { c.Domain = "architecture" })
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -139,10 +140,8 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 		if h.checkpoint {
 			keys = append(keys, keyCheckpoint(id))
 		}
-		for _, key := range keys {
-			if err := tx.Delete(key); err != nil {
-				return err
-			}
+		if err := deleteAll(tx, keys...); err != nil {
+			return err
 		}
 		gone, err = cutOut(tx, rec, h.messages)
 		return err
@@ -156,12 +155,8 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 
 // keepOthers stores the other injections of a block that is deleted.
 func (t *Traces) keepOthers(tx store.ShelfTx, id, key string) error {
-	b := tx.Get(key)
-	if b == nil {
-		return nil
-	}
-	var block keptBlock
-	if err := decodeValue(key, b, &block); err != nil {
+	block, err := get[keptBlock](tx, key)
+	if err != nil || block == nil {
 		return err
 	}
 	return keepInjections(tx, id, slices.DeleteFunc(block.injections(), t.matchesInjection), nil)
@@ -171,32 +166,24 @@ func (t *Traces) keepOthers(tx store.ShelfTx, id, key string) error {
 func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
 		h = erasedPart{}
-		for key, b := range r.Scan(allMessages(id)) {
-			var row message
-			if err := decodeValue(key, b, &row); err != nil {
-				return err
-			}
-			if e := row.entry(seqOf(key)); t.Message(id, &e) {
-				h.messages = append(h.messages, e.Seq)
-			}
-		}
-		for key, b := range r.Scan(allInjected(id)) {
-			var in Injection
-			if err := decodeValue(key, b, &in); err != nil {
-				return err
-			}
-			if t.matchesInjection(in) {
-				h.injections = append(h.injections, key)
-			}
-		}
-		for key, b := range r.Scan(allBlocks(id)) {
-			var block keptBlock
-			if err := decodeValue(key, b, &block); err != nil {
-				return err
-			}
-			if t.matchesBlock(&block) {
-				h.blocks = append(h.blocks, key)
-			}
+		err := cmp.Or(
+			each(r, allMessages(id), func(key string, row *message) {
+				if e := row.entry(seqOf(key)); t.Message(id, &e) {
+					h.messages = append(h.messages, e.Seq)
+				}
+			}),
+			each(r, allInjected(id), func(key string, in *Injection) {
+				if t.matchesInjection(*in) {
+					h.injections = append(h.injections, key)
+				}
+			}),
+			each(r, allBlocks(id), func(key string, block *keptBlock) {
+				if t.matchesBlock(block) {
+					h.blocks = append(h.blocks, key)
+				}
+			}))
+		if err != nil {
+			return err
 		}
 		cp, err := getCheckpoint(r, id)
 		if err == nil && cp != nil {
@@ -213,19 +200,18 @@ func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) 
 	known := sessionCache{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
 	for _, seq := range seqs {
 		key := keyMessage(rec.ID, seq)
-		b := tx.Get(key)
-		if b == nil {
+		row, err := get[message](tx, key)
+		if err == nil && row == nil {
 			continue
 		}
-		var row message
-		if err := decodeValue(key, b, &row); err != nil {
+		if err == nil {
+			err = tx.Delete(key)
+		}
+		if err != nil {
 			return gone, err
 		}
 		e := row.entry(seq)
 		known.note(&e, row.Digest)
-		if err := tx.Delete(key); err != nil {
-			return gone, err
-		}
 		gone++
 		rec.Messages--
 		if row.Role == "user" || row.Role == "assistant" {
@@ -280,12 +266,7 @@ func (j *Journal) Checkpoint(ctx context.Context, id string) (Checkpoint, bool, 
 }
 
 func getCheckpoint(r store.ShelfReader, id string) (*Checkpoint, error) {
-	b := r.Get(keyCheckpoint(id))
-	if b == nil {
-		return nil, nil
-	}
-	c := &Checkpoint{}
-	return c, decodeValue(keyCheckpoint(id), b, c)
+	return get[Checkpoint](r, keyCheckpoint(id))
 }
 
 // cleaned returns a checkpoint that may be stored. Texts that prev has are clean already:
@@ -298,20 +279,22 @@ func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
 		}
 		return cleanSaid(s)
 	}
-	list := func(in, known []string) []string {
+	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
+	for i, list := range c.lists() {
 		var out []string
-		for _, s := range in {
-			if s = one(s, known...); s != "" {
+		for _, s := range *list {
+			if s = one(s, *prev.lists()[i]...); s != "" {
 				out = append(out, s)
 			}
 		}
-		return out
+		*list = out
 	}
-	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
-	c.Entities, c.Files = list(c.Entities, prev.Entities), list(c.Files, prev.Files)
-	c.Open, c.Constraints = list(c.Open, prev.Open), list(c.Constraints, prev.Constraints)
-	c.Focal, c.Aspects = list(c.Focal, prev.Focal), list(c.Aspects, prev.Aspects)
 	return c
+}
+
+// lists returns the lists of a checkpoint.
+func (c *Checkpoint) lists() []*[]string {
+	return []*[]string{&c.Open, &c.Constraints, &c.Entities, &c.Files, &c.Focal, &c.Aspects}
 }
 
 // reveals reports whether a text of a session would bring back forgotten content. It does
@@ -358,7 +341,7 @@ func (c *Checkpoint) forget(says func(string) bool) {
 			*line = ""
 		}
 	}
-	for _, list := range []*[]string{&c.Open, &c.Constraints, &c.Entities, &c.Files, &c.Focal, &c.Aspects} {
+	for _, list := range c.lists() {
 		if slices.ContainsFunc(*list, says) {
 			*list = slices.DeleteFunc(slices.Clone(*list), says)
 		}

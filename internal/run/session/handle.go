@@ -68,9 +68,7 @@ func New(o HandleOptions) *Session {
 	if o.LogWait <= 0 {
 		o.LogWait = time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -262,23 +260,9 @@ func (h *handleHooks) callHooks(s *Session, log *slog.Logger, m hookedMessage, f
 	}
 }
 
-// LearnOption sets a field of a claim that Learn stores.
+// LearnOption sets a field of a claim that Learn stores. Its status is observed, inferred
+// or hypothesis; Verify and Dispute change it later.
 type LearnOption func(*ken.Claim)
-
-// WithStatus sets how the claim was found: observed (the default), inferred or
-// hypothesis. Verify and Dispute change the status later.
-func WithStatus(s ken.Status) LearnOption { return func(c *ken.Claim) { c.Status = s } }
-
-// WithConfidence sets the confidence, 0..1; 1 is the default.
-func WithConfidence(p float64) LearnOption { return func(c *ken.Claim) { c.Confidence = p } }
-
-// WithDomain sets the claim's field of knowledge, such as architecture.
-func WithDomain(domain string) LearnOption { return func(c *ken.Claim) { c.Domain = domain } }
-
-// WithTags adds tags.
-func WithTags(tags ...string) LearnOption {
-	return func(c *ken.Claim) { c.Tags = slices.Concat(c.Tags, tags) }
-}
 
 // WithKind sets the claim's kind; the default is a fact.
 func WithKind(k ken.Kind) LearnOption { return func(c *ken.Claim) { c.Kind = k } }
@@ -286,14 +270,6 @@ func WithKind(k ken.Kind) LearnOption { return func(c *ken.Claim) { c.Kind = k }
 // WithKey sets the claim's key. Learning again under the same key revises the
 // claim. The audit trail then has a new id that is not used; Log records both ids.
 func WithKey(key string) LearnOption { return func(c *ken.Claim) { c.Key = key } }
-
-// WithEntities adds names of things that the claim is about.
-func WithEntities(names ...string) LearnOption {
-	return func(c *ken.Claim) { c.Entities = slices.Concat(c.Entities, names) }
-}
-
-// WithScope sets what the claim applies to; the default is About.Scope.
-func WithScope(scope ken.Scope) LearnOption { return func(c *ken.Claim) { c.Scope = scope } }
 
 // Learn stores a claim with its evidence and returns the claim's id, or "" from a
 // store that stores nothing. evidence must not be empty: if there is none, use the

@@ -48,9 +48,9 @@ func (s spy) Transition(ctx context.Context, t ken.Transition) error {
 func TestLearnFillsInWhoAndWhere(t *testing.T) {
 	st := memory.New(memory.Options{})
 	s := session.New(session.HandleOptions{About: about, Store: st, Now: newClock().now})
-	id, err := s.Learn(t.Context(), "payments uses the saga pattern", sagas(), session.WithStatus(ken.StatusInferred), session.WithConfidence(0.8),
-		session.WithDomain("architecture"), session.WithTags("saga"), session.WithTags("transactions"), session.WithKind(ken.KindFinding),
-		session.WithKey("saga"), session.WithEntities("payments"))
+	id, err := s.Learn(t.Context(), "payments uses the saga pattern", sagas(), func(c *ken.Claim) { c.Status = ken.StatusInferred }, func(c *ken.Claim) { c.Confidence = 0.8 },
+		func(c *ken.Claim) { c.Domain = "architecture" }, func(c *ken.Claim) { c.Tags = append(c.Tags, "saga") }, func(c *ken.Claim) { c.Tags = append(c.Tags, "transactions") }, session.WithKind(ken.KindFinding),
+		session.WithKey("saga"), func(c *ken.Claim) { c.Entities = append(c.Entities, "payments") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestLearnFillsInWhoAndWhere(t *testing.T) {
 		t.Errorf("claim (-want +got):\n%s", diff)
 	}
 	other := ken.Scope{Type: ken.ScopeRun, ID: "r1"}
-	if _, err := s.Learn(t.Context(), "this run is slow", sagas(), session.WithScope(other)); err != nil {
+	if _, err := s.Learn(t.Context(), "this run is slow", sagas(), func(c *ken.Claim) { c.Scope = other }); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Recall(t.Context(), "slow run", session.RecallOptions{}); len(got) != 0 || err != nil {
@@ -198,12 +198,14 @@ func TestRefusedForWantOfEvidence(t *testing.T) {
 			for what, learn := range map[string]func() (string, error){
 				"no text":          func() (string, error) { return s.Learn(t.Context(), " ", sagas()) },
 				"no such evidence": func() (string, error) { return s.Learn(t.Context(), "x", []ken.Evidence{{Kind: "hearsay"}}) },
-				"too confident":    func() (string, error) { return s.Learn(t.Context(), "x", sagas(), session.WithConfidence(2)) },
+				"too confident": func() (string, error) {
+					return s.Learn(t.Context(), "x", sagas(), func(c *ken.Claim) { c.Confidence = 2 })
+				},
 				"verified at birth": func() (string, error) {
-					return s.Learn(t.Context(), "x", sagas(), session.WithStatus(ken.StatusVerified))
+					return s.Learn(t.Context(), "x", sagas(), func(c *ken.Claim) { c.Status = ken.StatusVerified })
 				},
 				"disputed at birth": func() (string, error) {
-					return s.Learn(t.Context(), "x", sagas(), session.WithStatus(ken.StatusDisputed))
+					return s.Learn(t.Context(), "x", sagas(), func(c *ken.Claim) { c.Status = ken.StatusDisputed })
 				},
 			} {
 				if id, err := learn(); err == nil || id != "" || ken.Hint(err) == "" {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -10,8 +11,6 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -85,9 +84,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 		o.MaxMessageBytes = defaultMessageBytes
 	}
 	o.MaxMessageBytes = max(o.MaxMessageBytes, minMessageBytes)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, caches: map[string]*list.Element{}, used: list.New()}
 }
 
@@ -115,9 +112,7 @@ func (j *Journal) cacheOf(id string) *sessionCache {
 // again.
 func (j *Journal) evict() {
 	for j.used.Len() > maxCaches || j.cached > maxCachedMessages && j.used.Len() > 1 {
-		m := j.used.Remove(j.used.Back()).(*sessionCache)
-		delete(j.caches, m.id)
-		j.cached -= m.weight
+		j.remove(j.used.Back())
 	}
 }
 
@@ -138,7 +133,7 @@ func (j *Journal) weigh(m *sessionCache) {
 func (j *Journal) Release() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for id, el := range j.caches {
+	for _, el := range j.caches {
 		m := el.Value.(*sessionCache)
 		select {
 		case <-m.turn:
@@ -146,23 +141,28 @@ func (j *Journal) Release() {
 			continue
 		}
 		if len(m.ignored) == 0 {
-			j.used.Remove(el)
-			delete(j.caches, id)
-			j.cached -= m.weight
+			j.remove(el)
 		}
 		m.turn <- struct{}{}
 	}
 }
 
-// drop removes a session from the cache.
-func (j *Journal) drop(id string) {
+// drop removes sessions from the cache.
+func (j *Journal) drop(ids ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.caches[id]; ok {
-		j.used.Remove(el)
-		delete(j.caches, id)
-		j.cached -= el.Value.(*sessionCache).weight
+	for _, id := range ids {
+		if el, ok := j.caches[id]; ok {
+			j.remove(el)
+		}
 	}
+}
+
+// remove removes a cache. The caller holds j.mu.
+func (j *Journal) remove(el *list.Element) {
+	m := j.used.Remove(el).(*sessionCache)
+	delete(j.caches, m.id)
+	j.cached -= m.weight
 }
 
 // Append stores the messages of a conversation that the journal does not have yet, as
@@ -215,21 +215,16 @@ func (a *About) clean() {
 	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Key, &a.Scope.ID} {
 		*s = clean.Text(*s)
 	}
-	scopes := a.Scopes
-	a.Scopes = nil
-	for _, s := range scopes {
-		s.ID = clean.Text(s.ID)
-		a.Scopes = append(a.Scopes, s)
+	a.Scopes = append([]ken.Scope(nil), a.Scopes...) // nil if empty
+	for i := range a.Scopes {
+		a.Scopes[i].ID = clean.Text(a.Scopes[i].ID)
 	}
 }
 
 // update overwrites the fields that b sets.
 func (a *About) update(b *About) {
-	for _, s := range []struct{ to, from *string }{{&a.Parent, &b.Parent}, {&a.Project, &b.Project}, {&a.Branch, &b.Branch}, {&a.Agent, &b.Agent}, {&a.Model, &b.Model}} {
-		if *s.from != "" {
-			*s.to = *s.from
-		}
-	}
+	a.Parent, a.Project, a.Branch = cmp.Or(b.Parent, a.Parent), cmp.Or(b.Project, a.Project), cmp.Or(b.Branch, a.Branch)
+	a.Agent, a.Model = cmp.Or(b.Agent, a.Agent), cmp.Or(b.Model, a.Model)
 	if a.Key != b.Key { // neither key's caller may read what the other one said
 		a.Key = ""
 	}
@@ -349,37 +344,5 @@ func keyInjected(id string, in *Injection) string {
 	return fmt.Sprintf("%s%016x", allInjected(id), hashOf("injection", in.ID, in.Text))
 }
 
-// maxID limits a session's id, in bytes. Escaping may triple its length, and a
-// shelf's key has at most 1,024 bytes.
-const maxID = 256
-
-// checkID rejects an invalid session id. The id comes from outside and is stored
-// unchanged, so it must need no cleaning.
-func checkID(id string) error {
-	fault := ""
-	switch {
-	case strings.TrimSpace(id) == "":
-		fault = "empty"
-	case len(id) > maxID:
-		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
-	case clean.Text(id) != id || strings.ContainsAny(id, "\n\t"):
-		fault = "it holds control characters, markup of a model or a credential"
-	}
-	if fault == "" {
-		return nil
-	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: fault, Try: "Name the session by an opaque id, such as a UUID."}
-}
-
-// messageID returns the name of a message in evidence.
-func messageID(seq uint64) string { return "m" + strconv.FormatUint(seq, 10) }
-
-// ParseMessageID returns the Seq of an id that Entry.ID returned.
-func ParseMessageID(id string) (seq uint64, ok bool) {
-	n, ok := strings.CutPrefix(id, "m")
-	if !ok {
-		return 0, false
-	}
-	seq, err := strconv.ParseUint(n, 10, 64)
-	return seq, err == nil && seq > 0
-}
+// checkID rejects an invalid session id.
+func checkID(id string) error { return clean.CheckID("session", id) }

@@ -202,18 +202,11 @@ func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
 	var found *ken.ToolCall
 	err := p.j.shelf.View(ctx, func(r store.ShelfReader) error {
 		found = nil
-		key := keyMessage(p.m.id, seq)
-		b := r.Get(key)
-		if b == nil { // swept
-			return nil
+		e, err := entryAt(r, p.m.id, seq)
+		if err == nil && e != nil { // nil when it was swept
+			found = callIn(&e.Message, id)
 		}
-		var row message
-		if err := decodeValue(key, b, &row); err != nil {
-			return err
-		}
-		e := row.entry(seq)
-		found = callIn(&e.Message, id)
-		return nil
+		return err
 	})
 	if err != nil {
 		p.j.o.Log.Warn("find the call of a tool's result", "session", p.m.id, "cause", err)
@@ -223,8 +216,8 @@ func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
 
 // callIn returns a copy of the message's last call of that id, or nil.
 func callIn(m *ken.Message, id string) *ken.ToolCall {
-	for i := len(m.ToolCalls) - 1; i >= 0; i-- {
-		if c := m.ToolCalls[i]; c.ID == id {
+	for _, c := range slices.Backward(m.ToolCalls) {
+		if c.ID == id {
 			return &c
 		}
 	}
@@ -252,19 +245,11 @@ func (j *Journal) Injected(ctx context.Context, id string, items []ken.Item) err
 // injections reads a session's injections, oldest first.
 func injections(r store.ShelfReader, id string) ([]Injection, error) {
 	var out []Injection
-	for key, b := range r.Scan(allInjected(id)) {
-		var in Injection
-		if err := decodeValue(key, b, &in); err != nil {
-			return nil, err
-		}
-		out = append(out, in)
-	}
-	for key, b := range r.Scan(allBlocks(id)) {
-		var block keptBlock
-		if err := decodeValue(key, b, &block); err != nil {
-			return nil, err
-		}
-		out = append(out, block.injections()...)
+	err := cmp.Or(
+		each(r, allInjected(id), func(_ string, in *Injection) { out = append(out, *in) }),
+		each(r, allBlocks(id), func(_ string, block *keptBlock) { out = append(out, block.injections()...) }))
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(out, func(a, b Injection) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	met := make(map[[2]string]bool, len(out))

@@ -294,9 +294,8 @@ func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *f
 
 // same reports whether two checkpoints have the same content, times aside.
 func same(a, b *Checkpoint) bool {
-	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
-		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints) &&
-		slices.Equal(a.Focal, b.Focal) && slices.Equal(a.Aspects, b.Aspects)
+	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep &&
+		slices.EqualFunc(a.lists(), b.lists(), func(x, y *[]string) bool { return slices.Equal(*x, *y) })
 }
 
 // annotate calls Options.Annotate for each entry of a note.

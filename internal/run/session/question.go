@@ -69,13 +69,8 @@ func exchangeAt(r store.ShelfReader, p Place) (x Exchange, err error) {
 
 // entryAt returns the message of a number, or nil if there is none.
 func entryAt(r store.ShelfReader, id string, seq uint64) (*Entry, error) {
-	key := keyMessage(id, seq)
-	b := r.Get(key)
-	if b == nil {
-		return nil, nil
-	}
-	var row message
-	if err := decodeValue(key, b, &row); err != nil {
+	row, err := get[message](r, keyMessage(id, seq))
+	if err != nil || row == nil {
 		return nil, err
 	}
 	e := row.entry(seq)

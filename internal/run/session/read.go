@@ -28,12 +28,8 @@ func (j *Journal) Read(ctx context.Context, id string) (Transcript, error) {
 		}
 		t.Info, t.Upto = rec.Info, rec.Upto
 		t.Entries = make([]Entry, 0, rec.Messages)
-		for key, b := range r.Scan(allMessages(id)) {
-			var row message
-			if err := decodeValue(key, b, &row); err != nil {
-				return err
-			}
-			t.Entries = append(t.Entries, row.entry(seqOf(key)))
+		if err := each(r, allMessages(id), func(key string, row *message) { t.Entries = append(t.Entries, row.entry(seqOf(key))) }); err != nil {
+			return err
 		}
 		if t.Injected, err = injections(r, id); err != nil {
 			return err
@@ -106,26 +102,21 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var found []Info
-	for _, info := range list {
-		if info.ID == prefix {
-			return info, nil
-		}
-		if strings.HasPrefix(info.ID, prefix) {
-			found = append(found, info)
-		}
+	if i := slices.IndexFunc(list, func(info Info) bool { return info.ID == prefix }); i >= 0 {
+		return list[i], nil
 	}
+	list = slices.DeleteFunc(list, func(info Info) bool { return !strings.HasPrefix(info.ID, prefix) })
 	switch {
-	case len(found) == 0:
+	case len(list) == 0:
 		return Info{}, notFound(prefix)
 	case utf8.RuneCountInString(prefix) < minPrefix:
 		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "a session is named by at least the first 6 characters of its id",
 			Try: "Give more of it."}
-	case len(found) > 1:
-		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + found[0].ID + ", " + found[1].ID,
+	case len(list) > 1:
+		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + list[0].ID + ", " + list[1].ID,
 			Try: "Give more of the id."}
 	}
-	return found[0], nil
+	return list[0], nil
 }
 
 // Tail is Read for the last n messages of a session. Its cost does not grow with the
@@ -140,16 +131,13 @@ func (j *Journal) Tail(ctx context.Context, id string, n int) (Transcript, error
 		}
 		t.Info = rec.Info
 		for seq := rec.Last - min(uint64(n), rec.Last) + 1; seq <= rec.Last; seq++ {
-			key := keyMessage(id, seq)
-			b := r.Get(key)
-			if b == nil { // swept, or forgotten
-				continue
-			}
-			var row message
-			if err := decodeValue(key, b, &row); err != nil {
+			e, err := entryAt(r, id, seq)
+			if err != nil {
 				return err
 			}
-			t.Entries = append(t.Entries, row.entry(seq))
+			if e != nil { // nil when it was swept or forgotten
+				t.Entries = append(t.Entries, *e)
+			}
 		}
 		t.Injected, err = injections(r, id)
 		return err

@@ -107,18 +107,6 @@ func TestCheckpointIsKept(t *testing.T) {
 	}
 }
 
-func TestParseMessageID(t *testing.T) {
-	e := session.Entry{Seq: 42}
-	if seq, ok := session.ParseMessageID(e.ID()); !ok || seq != 42 {
-		t.Errorf("read %s as %d, %v", e.ID(), seq, ok)
-	}
-	for _, bad := range []string{"", "m", "m0", "42", "mx", "m-1", "M1", "m18446744073709551616"} {
-		if seq, ok := session.ParseMessageID(bad); ok {
-			t.Errorf("read %q as %d", bad, seq)
-		}
-	}
-}
-
 func sorted(s []string) []string {
 	s = slices.Clone(s)
 	slices.Sort(s)

@@ -62,15 +62,40 @@ func (r *record) stamp() sessionVersion {
 	return sessionVersion{r.Started, r.Last, r.Swept}
 }
 
-// getRecord returns nil for a session that does not exist.
-func getRecord(r store.ShelfReader, id string) (*record, error) {
-	b := r.Get(keyInfo(id))
+// get decodes the value of a key. It returns nil if there is none.
+func get[T any](r store.ShelfReader, key string) (*T, error) {
+	b := r.Get(key)
 	if b == nil {
 		return nil, nil
 	}
-	rec := &record{}
-	return rec, decodeValue(keyInfo(id), b, rec)
+	v := new(T)
+	return v, decodeValue(key, b, v)
 }
+
+// each decodes the values under a prefix, in the order of their keys.
+func each[T any](r store.ShelfReader, prefix string, fn func(key string, v *T)) error {
+	for key, b := range r.Scan(prefix) {
+		v := new(T)
+		if err := decodeValue(key, b, v); err != nil {
+			return err
+		}
+		fn(key, v)
+	}
+	return nil
+}
+
+// deleteAll deletes keys.
+func deleteAll(tx store.ShelfTx, keys ...string) error {
+	for _, key := range keys {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getRecord returns nil for a session that does not exist.
+func getRecord(r store.ShelfReader, id string) (*record, error) { return get[record](r, keyInfo(id)) }
 
 // keptRecord caches a session's record with its encoded bytes. The record is read before
 // and within each transaction, and decoded only if the bytes changed.
@@ -266,16 +291,12 @@ func (m *sessionCache) load(r store.ShelfReader, rec *record) error {
 	}
 	m.loaded, m.stamp, m.order, m.seqs = false, rec.stamp(), nil, nil
 	m.counts, m.calls = seen(r, m.id), map[string]uint64{}
-	for key, b := range r.Scan(allMessages(m.id)) {
-		var row message
-		if err := decodeValue(key, b, &row); err != nil {
-			return err
-		}
+	err := each(r, allMessages(m.id), func(key string, row *message) {
 		e := row.entry(seqOf(key))
 		m.note(&e, row.Digest)
-	}
-	m.loaded = true
-	return nil
+	})
+	m.loaded = err == nil
+	return err
 }
 
 // maxFollowed is the largest number of new messages that follow reads one by one.
@@ -289,20 +310,18 @@ func (m *sessionCache) follow(r store.ShelfReader, rec *record) bool {
 	if now.started != m.stamp.started || now.swept != m.stamp.swept || now.last <= m.stamp.last || now.last-m.stamp.last > maxFollowed {
 		return false
 	}
-	var rows []message
+	var rows []*message
 	for seq := m.stamp.last + 1; seq <= now.last; seq++ {
-		var row message
-		key := keyMessage(m.id, seq)
-		b := r.Get(key)
-		if b == nil || decodeValue(key, b, &row) != nil {
+		row, err := get[message](r, keyMessage(m.id, seq))
+		if row == nil || err != nil {
 			return false
 		}
 		rows = append(rows, row)
 	}
-	for i := range rows {
-		e := rows[i].entry(m.stamp.last + 1)
-		m.note(&e, rows[i].Digest)
+	for _, row := range rows {
 		m.stamp.last++
+		e := row.entry(m.stamp.last)
+		m.note(&e, row.Digest)
 	}
 	return true
 }
@@ -325,8 +344,8 @@ func (m *sessionCache) note(e *Entry, d digest) {
 // place returns the number of the last message with that digest, or 0 if none is stored. It
 // searches from the end, because a request's last message is mostly the journal's last one.
 func (m *sessionCache) place(d digest) uint64 {
-	for i := len(m.order) - 1; i >= 0; i-- {
-		if m.order[i] == d {
+	for i, o := range slices.Backward(m.order) {
+		if o == d {
 			return m.seqs[i]
 		}
 	}
@@ -436,15 +455,7 @@ func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversat
 
 // begins reports whether a request begins with these digests.
 func begins(in []incoming, digests []digest) bool {
-	if len(digests) > len(in) {
-		return false
-	}
-	for i, d := range digests {
-		if in[i].digest != d {
-			return false
-		}
-	}
-	return true
+	return len(digests) <= len(in) && slices.EqualFunc(in[:len(digests)], digests, func(x incoming, d digest) bool { return x.digest == d })
 }
 
 // remember stores the request as a known conversation, in place of those that it continues.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,7 +124,7 @@ type Entry struct {
 }
 
 // ID returns the name of the entry in evidence.
-func (e *Entry) ID() string { return messageID(e.Seq) }
+func (e *Entry) ID() string { return "m" + strconv.FormatUint(e.Seq, 10) }
 
 // Injection is a piece of knowledge that the layer put before the model in this
 // session.

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -96,9 +97,7 @@ const maxName = 200
 // hash of the whole id. Such a name is longer than any unhashed name, so no two
 // sessions share a file.
 func FileName(session string) string {
-	if session == "" {
-		session = "default"
-	}
+	session = cmp.Or(session, "default")
 	name := strings.ReplaceAll(url.PathEscape(session), ":", "%3A")
 	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:]

@@ -5,6 +5,8 @@ package clean
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -21,6 +23,27 @@ func Text(s string) string {
 func Said(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripPastedReasoning(guardrail.Sanitize(s)))
 	return s
+}
+
+// maxID limits an id, in bytes. Escaping may triple its length, and a shelf's key has at
+// most 1,024 bytes.
+const maxID = 256
+
+// CheckID returns an error for an id that can't be part of a shelf's key. An id comes from
+// outside and is stored unchanged, so it must need no cleaning. field is what it names.
+func CheckID(field, id string) error {
+	fault := ""
+	switch {
+	case strings.TrimSpace(id) == "":
+		fault = "empty"
+	case len(id) > maxID:
+		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
+	case Text(id) != id || strings.ContainsAny(id, "\n\t"):
+		fault = "it holds control characters, markup of a model or a credential"
+	default:
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: fault, Try: "Name the " + field + " by an opaque id, such as a UUID."}
 }
 
 // SaidByPerson reports whether a piece of evidence is a person's statement.

@@ -270,8 +270,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 // owner.
 type Store interface {
 	structure.Source
-	Writer
-
+	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
+	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
+	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
+	Transition(ctx context.Context, t ken.Transition) error
+	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
 	// Get returns a claim by its id, or ErrNotFound.
 	Get(ctx context.Context, id string) (ken.Claim, error)
 	// ByKey returns the claim with a key, or ErrNotFound.
@@ -289,15 +292,6 @@ type Store interface {
 	Wait(ctx context.Context, seq uint64) error
 	// Shelf returns the owner's storage for data that is not knowledge.
 	Shelf() store.Shelf
-}
-
-// Writer has the methods that change a store.
-type Writer interface {
-	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
-	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
-	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
-	Transition(ctx context.Context, t ken.Transition) error
-	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
 }
 
 // actor is recorded as the author of what this package writes.

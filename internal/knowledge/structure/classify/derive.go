@@ -66,7 +66,7 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 			return err
 		}
 		if why != "" {
-			c.count(func(n *Counts) { n.refuse(why) })
+			c.refuse(why)
 			continue
 		}
 		wrote, err := c.write(ctx, &e, &k)
@@ -97,11 +97,10 @@ func (c *Classifier) alias(ctx context.Context, a reading.Alias, from *ken.Claim
 	key := structure.Scoped("alias:"+a.Other, from.Scope)
 	switch have, err := c.st.ByKey(ctx, key); {
 	case err == nil:
-		ours := have.Status == ken.StatusDisputed && slices.Equal(have.Entities, []string{a.Name, a.Other})
-		if ours {
-			ours, err = c.retractedByUs(ctx, have.ID)
+		if have.Status != ken.StatusDisputed || !slices.Equal(have.Entities, []string{a.Name, a.Other}) {
+			return key, nil
 		}
-		if !ours || err != nil {
+		if ours, err := c.retractedByUs(ctx, have.ID); !ours || err != nil {
 			return key, err
 		}
 		return key, c.st.Transition(ctx, ken.Transition{ID: have.ID, To: ken.StatusVerified, Reason: "stated again", Actor: actor,
@@ -343,17 +342,12 @@ func (a *aspects) take(raw string) string {
 	if s == "" || slices.Contains(a.names, s) {
 		return ""
 	}
-	for _, list := range [][]string{a.have, a.suggested} {
-		if slices.Contains(list, s) {
-			return s
-		}
+	usual := slices.Concat(a.have, a.suggested)
+	if slices.Contains(usual, s) {
+		return s
 	}
-	for _, list := range [][]string{a.have, a.suggested} {
-		for _, o := range list {
-			if sameAspect(s, o) {
-				return o
-			}
-		}
+	if i := slices.IndexFunc(usual, func(o string) bool { return sameAspect(s, o) }); i >= 0 {
+		return usual[i]
 	}
 	if len(a.have) >= maxAspects {
 		return ""

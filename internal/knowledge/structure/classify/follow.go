@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/store"
@@ -291,7 +292,7 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 		ask := isUnfiled(&k)
 		if !ask {
 			v := viewOf(c.st, k.Scope)
-			own, err := v.resolve(ctx, spelled(k.Entities)[0])
+			own, err := v.resolve(ctx, analysis.Entities(k.Entities)[0])
 			if err != nil {
 				return nil, err
 			}
@@ -338,7 +339,7 @@ func (c *Classifier) Begin(ctx context.Context) error {
 		if len(tx.Get(keyModel)) > 0 {
 			return nil
 		}
-		return putMark(tx, keyModel, m)
+		return putValue(tx, keyModel, m)
 	})
 }
 
@@ -409,11 +410,11 @@ func moveMark(tx store.ShelfTx, w *logReader) error {
 	}
 	m := *w.at
 	m.Version = w.version
-	return putMark(tx, w.key, m)
+	return putValue(tx, w.key, m)
 }
 
-func putMark(tx store.ShelfTx, key string, m logPosition) error {
-	b, err := json.Marshal(&m)
+func putValue(tx store.ShelfTx, key string, v any) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

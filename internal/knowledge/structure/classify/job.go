@@ -65,7 +65,7 @@ type group struct {
 func groups(facts []ken.Claim) (out []group) {
 	for i := range facts {
 		k := &facts[i]
-		g := group{k.Scope, spelled(k.Entities)[0], []ken.Claim{*k}}
+		g := group{k.Scope, analysis.Entities(k.Entities)[0], []ken.Claim{*k}}
 		at := slices.IndexFunc(out, func(o group) bool { return o.scope == g.scope && o.entity == g.entity })
 		if at < 0 {
 			out = append(out, g)
@@ -90,7 +90,7 @@ func batches(facts []ken.Claim, n int) (out []batch) {
 	for _, scope := range slices.Sorted(maps.Keys(byScope)) {
 		list := byScope[scope]
 		slices.SortStableFunc(list, func(a, b ken.Claim) int {
-			return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(spelled(a.Entities)[0], spelled(b.Entities)[0]))
+			return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(analysis.Entities(a.Entities)[0], analysis.Entities(b.Entities)[0]))
 		})
 		for chunk := range slices.Chunk(list, n) {
 			var b batch
@@ -271,9 +271,7 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -451,14 +449,7 @@ type State struct {
 func Status(ctx context.Context, shelf store.Shelf) (State, error) {
 	var s State
 	err := shelf.View(ctx, func(r store.ShelfReader) error {
-		s = State{}
-		for _, f := range []struct {
-			key     string
-			version int
-			to      *uint64
-		}{{keyRules, rulesVersion, &s.Rules}, {keyModel, modelVersion, &s.Model}} {
-			*f.to = readMark(r, f.key, f.version).Seq
-		}
+		s = State{Rules: readMark(r, keyRules, rulesVersion).Seq, Model: readMark(r, keyModel, modelVersion).Seq}
 		return readValue(r, keyCounts, &s.Counts)
 	})
 	return s, err
@@ -522,6 +513,9 @@ func Cover(ctx context.Context, st Scanner, f *ken.Filter) (Coverage, error) {
 	return v, nil
 }
 
+// refuse counts a refused proposal.
+func (c *Classifier) refuse(why string) { c.count(func(n *Counts) { n.refuse(why) }) }
+
 // count changes the pending counts, which flush writes.
 func (c *Classifier) count(change func(*Counts)) {
 	c.mu.Lock()
@@ -549,11 +543,6 @@ func addCounts(tx store.ShelfTx, n *Counts) error {
 	if err := readValue(tx, keyCounts, &have); err != nil {
 		have = Counts{} // unreadable counts are no reason to stop
 	}
-	have.Refused = maps.Clone(have.Refused)
 	have.add(n)
-	b, err := json.Marshal(&have)
-	if err != nil {
-		return err
-	}
-	return tx.Put(keyCounts, b)
+	return putValue(tx, keyCounts, &have)
 }

@@ -1,13 +1,13 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/store"
@@ -166,12 +166,12 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 // fileAs files a fact by the model's verdict, if the verdict is usable.
 func (c *Classifier) fileAs(ctx context.Context, about *subject, k *ken.Claim, v verdict, doubt bool) (bool, error) {
 	if v == (verdict{}) {
-		c.count(func(n *Counts) { n.refuse(refusedRow) })
+		c.refuse(refusedRow)
 		return false, nil
 	}
 	aspect := about.aspects.take(v.aspect)
 	if aspect == "" {
-		c.count(func(n *Counts) { n.refuse(refusedAspect) })
+		c.refuse(refusedAspect)
 		return false, nil
 	}
 	return true, c.assign(ctx, k, aspect, v.constraint, doubt)
@@ -184,9 +184,7 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "" { // it stands for several things by now: use the facts' name
-		name = g.entity
-	}
+	name = cmp.Or(name, g.entity) // "" if it stands for several things by now
 	names, err := v.names(ctx, name)
 	if err != nil {
 		return nil, err
@@ -195,9 +193,7 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	if s.kind, err = v.kind(ctx, names); err != nil {
 		return nil, err
 	}
-	if s.kind == "" {
-		s.kind = string(reading.Unknown)
-	}
+	s.kind = cmp.Or(s.kind, string(reading.Unknown))
 	outlines, err := c.st.Outlines(ctx, names, &v.f, store.OutlineOptions{Aspects: 2 * maxAspects, Top: 1, Links: 1})
 	if err != nil {
 		return nil, err
@@ -241,10 +237,10 @@ func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, co
 	switch {
 	case constraint && isExternal(k):
 		constraint = false
-		c.count(func(n *Counts) { n.refuse(refusedExternal) })
+		c.refuse(refusedExternal)
 	case constraint && doubt && !c.readsAsRule(k):
 		constraint = false
-		c.count(func(n *Counts) { n.refuse(refusedDoubtful) })
+		c.refuse(refusedDoubtful)
 	}
 	a := ken.Assignment{ID: k.ID, By: ken.AssignedByModel, Aspect: aspect, Constraint: constraint || k.Constraint, Actor: actor}
 	now, err := c.st.Get(ctx, k.ID)
@@ -261,14 +257,4 @@ func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, co
 		c.count(func(n *Counts) { n.Model++ })
 	}
 	return nil
-}
-
-// spelled returns the normalised names of a claim's entities, each once.
-func spelled(names []string) (out []string) {
-	for _, n := range names {
-		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out
 }

@@ -22,7 +22,6 @@ const modelStrength = 0.6
 type pool struct {
 	v          *view
 	source     string
-	facts      []ken.Claim
 	named      map[string][]string // names in its text, by the id of the fact
 	neighbours []string
 	known      []string // all of these names, as the model sees them
@@ -39,7 +38,7 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 		return nil, err
 	}
 	if source == "" {
-		c.count(func(n *Counts) { n.refuse(refusedAmbiguous) })
+		c.refuse(refusedAmbiguous)
 		return nil, nil
 	}
 	p.source = source
@@ -56,15 +55,10 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 		if len(named) == 0 {
 			continue
 		}
-		p.facts = append(p.facts, *k)
 		p.named[k.ID] = named
-		for _, n := range named {
-			if !slices.Contains(p.known, n) {
-				p.known = append(p.known, n)
-			}
-		}
+		p.know(named...)
 	}
-	if len(p.facts) == 0 {
+	if len(p.named) == 0 {
 		return nil, nil
 	}
 	neighbours, err := p.v.neighbours(ctx, own)
@@ -76,12 +70,18 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 			break
 		}
 		p.neighbours = append(p.neighbours, n)
+		p.know(n)
+	}
+	p.known = p.known[:min(len(p.known), maxKnown)]
+	return p, nil
+}
+
+func (p *pool) know(names ...string) {
+	for _, n := range names {
 		if !slices.Contains(p.known, n) {
 			p.known = append(p.known, n)
 		}
 	}
-	p.known = p.known[:min(len(p.known), maxKnown)]
-	return p, nil
 }
 
 // otherNames reports names that other records than the one being read have.
@@ -93,23 +93,19 @@ type otherNames struct {
 // Known implements reading.Names. A name that can't be looked up is not known.
 func (e otherNames) Known(names []string) []bool {
 	out := make([]bool, len(names))
-	ask := e.v.st.Known(names)
 	var there []string
-	for i, n := range names {
-		if ask[i] {
-			there = append(there, n)
+	var at []int // their places in names
+	for i, known := range e.v.st.Known(names) {
+		if known {
+			there, at = append(there, names[i]), append(at, i)
 		}
 	}
 	if len(there) == 0 {
 		return out
 	}
-	outlines, err := e.v.st.Outlines(e.ctx, there, &e.v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
-	if err != nil {
-		return out
-	}
-	for i, n := range names {
-		at := slices.Index(there, n)
-		out[i] = at >= 0 && at < len(outlines) && outlines[at].Records > 1
+	outlines, _ := e.v.st.Outlines(e.ctx, there, &e.v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
+	for i := range outlines {
+		out[at[i]] = outlines[i].Records > 1
 	}
 	return out
 }
@@ -126,7 +122,7 @@ func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []st
 			names = append(names, n)
 		}
 	}
-	given := spelled(k.Entities)
+	given := analysis.Entities(k.Entities)
 	for i, known := range others.Known(given) {
 		if known && !slices.Contains(names, given[i]) {
 			names = append(names, given[i])
@@ -194,7 +190,7 @@ func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim,
 		}
 	}
 	if why != "" {
-		c.count(func(n *Counts) { n.refuse(why) })
+		c.refuse(why)
 		return false, nil
 	}
 	now, err := c.st.Get(ctx, k.ID)
@@ -204,11 +200,11 @@ func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim,
 	if err == nil {
 		_, err = c.write(ctx, &e, &now)
 	}
-	if err != nil && !skippable(err) {
-		return false, fmt.Errorf("write a dependency: %w", err)
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		c.count(func(n *Counts) { n.Ties++ })
+	case !skippable(err):
+		return false, fmt.Errorf("write a dependency: %w", err)
 	}
 	return err == nil, nil
 }

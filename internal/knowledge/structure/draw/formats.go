@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -20,19 +21,15 @@ func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	var b bytes.Buffer
 	b.WriteString("digraph ken {\n\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n\tedge [fontname=\"Helvetica\", fontsize=11];\n")
 	if rest := p.leftOutText(); rest != "" {
-		fmt.Fprintf(&b, "\tlabel=\"%s\";\n", quoted(rest))
+		fmt.Fprintf(&b, "\tlabel=\"%s\";\n", dotEscapes.Replace(rest))
 	}
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		label := quoted(named(n)) + `\n` + quoted(p.typed(n))
-		if n.Constraints > 0 {
-			label += `\n` + quoted(plural(n.Constraints, p.words.Constraint))
-		}
 		more := ""
 		if i == 0 {
 			more = ", penwidth=2.5"
 		}
-		fmt.Fprintf(&b, "\tn%d [label=\"%s\"%s];\n", i, label, more)
+		fmt.Fprintf(&b, "\tn%d [label=\"%s\"%s];\n", i, p.label(n, `\n`, dotEscapes.Replace), more)
 	}
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -40,17 +37,24 @@ func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 		if l.about {
 			more = ", style=dashed"
 		}
-		fmt.Fprintf(&b, "\tn%d -> n%d [label=\"%s\", penwidth=%s%s];\n", l.from, l.to, quoted(l.label), tenths(l.stroke()), more)
+		fmt.Fprintf(&b, "\tn%d -> n%d [label=\"%s\", penwidth=%s%s];\n", l.from, l.to, dotEscapes.Replace(l.label), tenths(l.stroke()), more)
 	}
 	b.WriteString("}\n")
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
+// dotEscapes escapes a text for a quoted string.
 var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 
-// quoted escapes a text for a quoted string.
-func quoted(s string) string { return dotEscapes.Replace(s) }
+// label returns the lines of a node's label, each escaped.
+func (p *picture) label(n *entity.Node, newline string, escape func(string) string) string {
+	label := escape(named(n)) + newline + escape(p.typed(n))
+	if n.Constraints > 0 {
+		label += newline + escape(plural(n.Constraints, p.words.Constraint))
+	}
+	return label
+}
 
 // Mermaid writes a graph as a Mermaid flowchart, for Markdown viewers that support
 // Mermaid. Node ids are numbers. In labels everything except letters, digits and spaces
@@ -66,11 +70,7 @@ func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 		if i == 0 {
 			open, shut = "([", "])"
 		}
-		label := plain(named(n)) + "<br/>" + plain(p.typed(n))
-		if n.Constraints > 0 {
-			label += "<br/>" + plain(plural(n.Constraints, p.words.Constraint))
-		}
-		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, open, label, shut)
+		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, open, p.label(n, "<br/>", plain), shut)
 	}
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -153,11 +153,7 @@ func (p *picture) drawBox(b *bytes.Buffer, i int, at *box) {
 	if i == 0 {
 		class += " root"
 	}
-	full := clean(n.Display)
-	if full == "" {
-		full = clean(n.Name)
-	}
-	tip := clipColumns(full, 200) + ", " + p.typed(n)
+	tip := clipColumns(cmp.Or(clean(n.Display), clean(n.Name)), 200) + ", " + p.typed(n)
 	if n.Constraints > 0 {
 		tip += ", " + plural(n.Constraints, p.words.Constraint)
 	}

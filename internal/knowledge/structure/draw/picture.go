@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,10 @@ type picture struct {
 }
 
 func newPicture(g entity.Graph, change ...func(*Words)) *picture {
-	p := &picture{left: max(g.Left, 0), words: wordsFor(change)}
+	p := &picture{left: max(g.Left, 0), words: Words{Record: "record", Constraint: "constraint", Badge: "rule"}}
+	for _, f := range change {
+		f(&p.words)
+	}
 	at := map[string]int{}
 	for _, n := range g.Nodes {
 		if _, twice := at[n.Name]; twice {
@@ -46,7 +50,11 @@ func newPicture(g entity.Graph, change ...func(*Words)) *picture {
 		at[p.nodes[0].Name], at[p.nodes[i].Name] = 0, i
 	}
 	index := map[[2]int]int{}
-	for _, e := range sortedEdges(g.Edges) {
+	edges := slices.SortedFunc(slices.Values(g.Edges), func(a, b entity.Edge) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Target, b.Target), cmp.Compare(percent(b.Strength), percent(a.Strength)),
+			cmp.Compare(a.Type, b.Type))
+	})
+	for _, e := range edges {
 		from, ok := at[e.Source]
 		to, too := at[e.Target]
 		if !ok || !too || from == to {
@@ -78,16 +86,6 @@ func newPicture(g entity.Graph, change ...func(*Words)) *picture {
 	return p
 }
 
-// sortedEdges returns the edges sorted by content.
-func sortedEdges(edges []entity.Edge) []entity.Edge {
-	edges = slices.Clone(edges)
-	slices.SortFunc(edges, func(a, b entity.Edge) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Target, b.Target), cmp.Compare(percent(b.Strength), percent(a.Strength)),
-			cmp.Compare(a.Type, b.Type))
-	})
-	return edges
-}
-
 // percent converts a strength of 0..1 to whole percents. Other values give 0 or 100.
 func percent(strength float64) int {
 	switch {
@@ -100,21 +98,13 @@ func percent(strength float64) int {
 }
 
 // hundredths formats a percentage as a strength.
-func hundredths(percent int) string {
-	s := strconv.Itoa(percent)
-	for len(s) < 3 {
-		s = "0" + s
-	}
-	return s[:len(s)-2] + "." + s[len(s)-2:]
-}
+func hundredths(percent int) string { return fmt.Sprintf("%d.%02d", percent/100, percent%100) }
 
 // tenths formats a width in tenths for an attribute.
-func tenths(n int) string { return strconv.Itoa(n/10) + "." + strconv.Itoa(n%10) }
+func tenths(n int) string { return fmt.Sprintf("%d.%d", n/10, n%10) }
 
 // stroke returns the width of a line of this strength, in tenths of a pixel.
 func (l *line) stroke() int { return 10 + l.strength*3/10 }
-
-func number(n int) string { return strconv.Itoa(n) }
 
 // subject returns the title of the picture.
 func (p *picture) subject() string {
@@ -150,7 +140,7 @@ func (p *picture) leftOutText() string {
 	case 1:
 		return "1 more is left out."
 	}
-	return number(p.left) + " more are left out."
+	return strconv.Itoa(p.left) + " more are left out."
 }
 
 // Maximum lengths of names, in columns of a terminal.
@@ -268,36 +258,24 @@ func hundredthsOf(r rune) int {
 
 // named returns the name that is shown for a node.
 func named(n *entity.Node) string {
-	for _, s := range []string{n.Display, n.Name} {
-		if s = clean(s); s != "" {
-			return clipColumns(s, maxName)
-		}
-	}
-	return "?"
+	return clipColumns(cmp.Or(clean(n.Display), clean(n.Name), "?"), maxName)
 }
 
 // typed returns a node's type and its number of records.
 func (p *picture) typed(n *entity.Node) string {
-	t := clipColumns(clean(n.Type), maxLabel)
-	if t == "" {
-		t = entity.Unknown
-	}
-	return t + " · " + plural(n.Records, p.words.Record)
+	return cmp.Or(clipColumns(clean(n.Type), maxLabel), entity.Unknown) + " · " + plural(n.Records, p.words.Record)
 }
 
 // verb returns an edge's type in words.
 func verb(typ string) string {
-	if v := clipColumns(strings.ReplaceAll(clean(typ), "_", " "), maxLabel); v != "" {
-		return v
-	}
-	return "?"
+	return cmp.Or(clipColumns(strings.ReplaceAll(clean(typ), "_", " "), maxLabel), "?")
 }
 
 func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return number(n) + " " + what
+	return strconv.Itoa(n) + " " + what
 }
 
 // style is the CSS of an SVG, for light and dark. All rules are below the class ken, so
@@ -346,12 +324,4 @@ type Words struct {
 	Record     string // entity.Node.Records
 	Constraint string // entity.Node.Constraints
 	Badge      string // a short word for the same
-}
-
-func wordsFor(change []func(*Words)) Words {
-	w := Words{Record: "record", Constraint: "constraint", Badge: "rule"}
-	for _, f := range change {
-		f(&w)
-	}
-	return w
 }

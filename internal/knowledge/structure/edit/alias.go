@@ -27,86 +27,79 @@ func (e *Editor) Alias(ctx context.Context, name, other, reason string) (ken.Cla
 
 // addAlias makes from another name of into. The names in known must be known to the store.
 func (e *Editor) addAlias(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
-	var out ken.Claim
-	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (none ken.Claim, err error) {
 		a, b, err := spellTwo(from, into, "from", "into")
 		if err != nil {
-			return err
+			return none, err
 		}
 		for _, n := range known {
 			if _, err := entity.Resolve(ctx, e.source(), n, e.filter()); err != nil {
-				return err
+				return none, err
 			}
 		}
 		if chain, err := e.chain(ctx, a); err != nil {
-			return err
+			return none, err
 		} else if slices.Contains(chain, b) { // they are one entity already
 			have, err := e.aliasClaim(ctx, a)
-			if err == nil {
-				out = *have
+			if err != nil {
+				return none, err
 			}
-			return err
+			return *have, nil
 		}
 		if err := e.checkNoCycle(ctx, a, b); err != nil {
-			return err
+			return none, err
 		}
-		out, err = e.alias(ctx, a, b, oneLine(from)+" is another name of "+oneLine(into), reason)
-		return err
+		return e.alias(ctx, a, b, oneLine(from)+" is another name of "+oneLine(into), reason)
 	})
-	return out, err
 }
 
 // Rename gives an entity a new name; the old one keeps working. Renaming back undoes the
 // first renaming. Errors are those of Merge, and ErrExists for a new name that is known as
 // something else.
 func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error) {
-	var out ken.Claim
-	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (out ken.Claim, err error) {
 		a, b, err := spellTwo(old, name, "old", "new")
 		if err != nil {
-			return err
+			return out, err
 		}
 		found, err := entity.Resolve(ctx, e.source(), old, e.filter())
 		if err != nil {
-			return err
+			return out, err
 		}
 		known, err := entity.Known(ctx, e.source(), b, e.filter())
 		if err != nil {
-			return err
+			return out, err
 		}
 		own := len(found) == 1 && slices.Contains(found[0].Names(), b)
 		if known && !own {
-			return &ken.Error{Code: ken.CodeExists, Field: "new", Msg: strconv.Quote(clipForError(name)) + " is known already",
+			return out, &ken.Error{Code: ken.CodeExists, Field: "new", Msg: strconv.Quote(entity.Clip(name)) + " is known already",
 				Try: "Merge the two if they are one thing, or choose another name."}
 		}
 		text := oneLine(old) + " is now called " + oneLine(name)
 		back, err := e.aliasClaim(ctx, b)
+		if err == nil && back == nil {
+			err = e.checkNoCycle(ctx, a, b)
+		}
 		if err != nil {
-			return err
+			return out, err
 		}
 		if back == nil {
-			if err := e.checkNoCycle(ctx, a, b); err != nil {
-				return err
-			}
-			out, err = e.alias(ctx, a, b, text, "renamed")
-			return err
+			return e.alias(ctx, a, b, text, "renamed")
 		}
 		// The new name is another name of the old one, or of the entity that this stands
 		// for. The new alias is written first. Until the old one is removed, the two form
 		// a cycle, which readers treat as one entity, so that no rule of either is missed.
 		if len(back.Entities) < 2 || back.Entities[0] != a {
-			return e.aliasCycleError(ctx, a, b)
+			return out, e.aliasCycleError(ctx, a, b)
 		}
 		if err := e.mayUndo(back); err != nil {
-			return err
+			return out, err
 		}
-		if out, err = e.alias(ctx, a, b, text, "renamed back"); err != nil {
-			return err
+		if out, err = e.alias(ctx, a, b, text, "renamed back"); err == nil {
+			_, err = e.dispute(ctx, *back, "renamed to "+oneLine(name))
 		}
-		_, err = e.dispute(ctx, *back, "renamed to "+oneLine(name))
-		return err
+		return out, err
 	})
-	return out, err
 }
 
 // Split removes the alias that makes a name another name of something: from then on it
@@ -117,22 +110,19 @@ func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, err
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	var out ken.Claim
-	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (none ken.Claim, err error) {
 		have, err := e.aliasClaim(ctx, spelled)
+		if err == nil && have == nil {
+			err = e.noAliasError(ctx, name)
+		}
+		if err == nil {
+			err = e.mayUndo(have)
+		}
 		if err != nil {
-			return err
+			return none, err
 		}
-		if have == nil {
-			return e.noAliasError(ctx, name)
-		}
-		if err := e.mayUndo(have); err != nil {
-			return err
-		}
-		out, err = e.dispute(ctx, *have, orElse(reason, "split"))
-		return err
+		return e.dispute(ctx, *have, orElse(reason, "split"))
 	})
-	return out, err
 }
 
 func (e *Editor) noAliasError(ctx context.Context, name string) error {
@@ -144,7 +134,7 @@ func (e *Editor) noAliasError(ctx context.Context, name string) error {
 	if len(found[0].Aliases) > 0 {
 		try = "Split one of its other names off: " + strings.Join(found[0].Aliases, ", ") + "."
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(clipForError(name)) + " is not another name of anything", Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(entity.Clip(name)) + " is not another name of anything", Try: try}
 }
 
 // spellTwo normalises two names, which must differ.
@@ -158,7 +148,7 @@ func spellTwo(a, b, fieldA, fieldB string) (string, string, error) {
 		return "", "", err
 	}
 	if x == y {
-		return "", "", invalid(fieldB, strconv.Quote(clipForError(a))+" and "+strconv.Quote(clipForError(b))+" are one name already", "Name two things; case, hyphens and articles make no difference.")
+		return "", "", invalid(fieldB, strconv.Quote(entity.Clip(a))+" and "+strconv.Quote(entity.Clip(b))+" are one name already", "Name two things; case, hyphens and articles make no difference.")
 	}
 	return x, y, nil
 }
@@ -170,7 +160,7 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 		return ken.Claim{}, err
 	}
 	if have != nil && len(have.Entities) > 1 && have.Entities[0] != b {
-		return ken.Claim{}, refused("from", strconv.Quote(clipForError(a))+" is another name of "+strconv.Quote(have.Entities[0])+" already",
+		return ken.Claim{}, refused("from", strconv.Quote(entity.Clip(a))+" is another name of "+strconv.Quote(have.Entities[0])+" already",
 			"Split it off first, or merge "+strconv.Quote(have.Entities[0])+".")
 	}
 	if have != nil {
@@ -190,14 +180,11 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 			return e.revive(ctx, *have, reason, evidence)
 		}
 	}
-	out, _, err := e.write(ctx, c)
-	if err != nil {
-		return ken.Claim{}, err
+	out, err := e.writeOne(ctx, c)
+	if err == nil && !isRecalled(&out) { // its text is unchanged, and so is its status
+		return e.revive(ctx, out, reason, evidence)
 	}
-	if !isRecalled(&out[0]) { // its text is unchanged, and so is its status
-		return e.revive(ctx, out[0], reason, evidence)
-	}
-	return out[0], nil
+	return out, err
 }
 
 // aliasClaim returns the claim that makes a name an alias; nil if there is none.

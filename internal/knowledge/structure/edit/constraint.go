@@ -43,13 +43,7 @@ const importance = 0.8
 // an external source unless an operator edits, and for an agent that repeats a disputed rule;
 // the store's.
 func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint, error) {
-	at := *e
-	if !n.Scope.IsZero() {
-		at.o.Scope = n.Scope
-	}
-	if n.Project != "" {
-		at.o.Project = n.Project
-	}
+	at := e.in(n.Scope, n.Project)
 	c := at.newClaim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
 	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = c.AssignedBy == ken.AssignedByOperator, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
 	c.RuleCandidate = !c.Constraint
@@ -57,28 +51,20 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 		return Constraint{}, err
 	}
 	given := ken.Assignment{By: c.AssignedBy, Aspect: c.Aspect, Constraint: c.Constraint, RuleCandidate: c.RuleCandidate, Actor: at.o.Actor}
-	for _, name := range n.Entities {
-		spelled, err := spell("entities", name)
-		if err != nil {
-			return Constraint{}, err
-		}
-		if !slices.Contains(c.Entities, spelled) {
-			c.Entities = append(c.Entities, spelled)
-		}
+	_, names, err := spellEach("entities", n.Entities)
+	if err != nil {
+		return Constraint{}, err
 	}
+	c.Entities = names
 	if c.AssignedBy != ken.AssignedByOperator && c.Support(nil).Trust < ken.TrustAgent {
 		return Constraint{}, noRule()
 	}
 	given.Entities = slices.Clone(c.Entities)
 	read := reading.Read(&c, at.source())
 	fillConstraint(&c, &read)
-	var out Constraint
-	err := at.exclusive(ctx, "links", func(ctx context.Context) error {
-		var err error
-		out, err = at.addConstraint(ctx, c, given, read.Dependencies)
-		return err
+	return exclusive(ctx, at, "links", func(ctx context.Context) (Constraint, error) {
+		return at.addConstraint(ctx, c, given, read.Dependencies)
 	})
-	return out, err
 }
 
 // ApproveRule makes a rule of a claim, whoever said it, with the operator as evidence. Errors:
@@ -90,15 +76,11 @@ func (e *Editor) ApproveRule(ctx context.Context, c ken.Claim) (Constraint, erro
 	}
 	read := reading.Read(&c, e.source())
 	fillConstraint(&c, &read)
-	var out Constraint
-	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
-		var err error
+	return exclusive(ctx, e, "links", func(ctx context.Context) (Constraint, error) {
 		given := ken.Assignment{By: word.AssignedBy, Entities: c.Entities, Aspect: c.Aspect, Constraint: true, Actor: e.o.Actor}
 		word.Entities, word.Aspect = c.Entities, c.Aspect
-		out, err = e.makeRule(ctx, c, &word, given, read.Dependencies)
-		return err
+		return e.makeRule(ctx, c, &word, given, read.Dependencies)
 	})
-	return out, err
 }
 
 func noRule() error {

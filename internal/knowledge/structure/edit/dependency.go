@@ -36,9 +36,9 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 	}
 	switch {
 	case !slices.Contains(structure.DependencyTypes(), typ):
-		return d, invalid("type", "unknown type of dependency "+strconv.Quote(clipForError(typ)), "Use one of "+strings.Join(structure.DependencyTypes(), ", ")+".")
+		return d, invalid("type", "unknown type of dependency "+strconv.Quote(entity.Clip(typ)), "Use one of "+strings.Join(structure.DependencyTypes(), ", ")+".")
 	case d.source == d.target:
-		return d, invalid("target", strconv.Quote(clipForError(source))+" can't depend on itself", "Name two things.")
+		return d, invalid("target", strconv.Quote(entity.Clip(source))+" can't depend on itself", "Name two things.")
 	case !(strength >= 0 && strength <= 1):
 		return d, invalid("strength", "outside 0..1", "Give a number from 0 to 1.")
 	case strength == 0:
@@ -64,15 +64,12 @@ func (e *Editor) AddDependency(ctx context.Context, source, typ, target string, 
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	var out ken.Claim
-	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (ken.Claim, error) {
 		if err := e.canonicalEnds(ctx, &d); err != nil {
-			return err
+			return ken.Claim{}, err
 		}
-		out, err = e.addDependency(ctx, d, strength != 0, e.evidence(evidence))
-		return err
+		return e.addDependency(ctx, d, strength != 0, e.evidence(evidence))
 	})
-	return out, err
 }
 
 // canonicalEnds replaces the names of both ends by the entities' primary names, so that a
@@ -92,7 +89,7 @@ func (e *Editor) canonicalEnds(ctx context.Context, d *edge) error {
 		}
 	}
 	if d.source == d.target {
-		return invalid("target", strconv.Quote(clipForError(d.shown[0]))+" and "+strconv.Quote(clipForError(d.shown[1]))+" are two names of one thing", "Name two things.")
+		return invalid("target", strconv.Quote(entity.Clip(d.shown[0]))+" and "+strconv.Quote(entity.Clip(d.shown[1]))+" are two names of one thing", "Name two things.")
 	}
 	return nil
 }
@@ -124,11 +121,7 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 		return ken.Claim{}, err
 	}
 	if found == nil {
-		out, _, err := e.write(ctx, e.claimOf(d, evidence))
-		if err != nil {
-			return ken.Claim{}, err
-		}
-		return out[0], nil
+		return e.writeOne(ctx, e.claimOf(d, evidence))
 	}
 	have := *found
 	if isRecalled(&have) {
@@ -139,13 +132,8 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 	if err != nil || !strong || have.Importance == d.strength || !e.outranks(&have, evidence) {
 		return have, err
 	}
-	next := have
-	next.Importance, next.Actor, next.UpdatedAt = d.strength, e.o.Actor, e.now()
-	out, _, err := e.write(ctx, next)
-	if err != nil {
-		return ken.Claim{}, err
-	}
-	return out[0], nil
+	have.Importance, have.Actor, have.UpdatedAt = d.strength, e.o.Actor, e.now()
+	return e.writeOne(ctx, have)
 }
 
 // outranks reports whether the evidence is at least as trusted as the claim's.
@@ -173,25 +161,22 @@ func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reas
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	var out ken.Claim
-	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (none ken.Claim, err error) {
 		if err := e.canonicalEnds(ctx, &d); err != nil {
-			return err
+			return none, err
 		}
 		have, err := e.existingDependency(ctx, &d)
-		switch {
-		case err != nil:
-			return err
-		case have == nil || !isRecalled(have):
-			return e.noDependency(ctx, d)
+		if err == nil && (have == nil || !isRecalled(have)) {
+			err = e.noDependency(ctx, d)
 		}
-		if err := e.mayUndo(have); err != nil {
-			return err
+		if err == nil {
+			err = e.mayUndo(have)
 		}
-		out, err = e.dispute(ctx, *have, orElse(reason, "removed"))
-		return err
+		if err != nil {
+			return none, err
+		}
+		return e.dispute(ctx, *have, orElse(reason, "removed"))
 	})
-	return out, err
 }
 
 // mayUndo returns an error if an agent would undo what a person said.
@@ -203,11 +188,11 @@ func (e *Editor) mayUndo(c *ken.Claim) error {
 }
 
 func (e *Editor) noDependency(ctx context.Context, d edge) error {
-	try := "Show " + strconv.Quote(clipForError(d.source)) + " to see what it depends on."
+	try := "Show " + strconv.Quote(entity.Clip(d.source)) + " to see what it depends on."
 	if there, err := e.between(ctx, d.source, d.target); err == nil && len(there) > 0 {
 		try = "There is: " + strings.Join(there, "; ") + "."
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(clipForError(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(entity.Clip(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
 }
 
 // between lists the dependencies between two names in either direction.

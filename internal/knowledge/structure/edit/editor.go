@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,9 +64,7 @@ func New(s store.Engine, o Options) *Editor {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	if o.Retention == 0 {
-		o.Retention = DefaultRetention
-	}
+	o.Retention = cmp.Or(o.Retention, DefaultRetention)
 	return &Editor{s, o}
 }
 
@@ -142,6 +141,15 @@ func (e *Editor) write(ctx context.Context, claims ...ken.Claim) ([]ken.Claim, [
 	return out, changed, nil
 }
 
+// writeOne writes a claim and returns its state after it.
+func (e *Editor) writeOne(ctx context.Context, c ken.Claim) (ken.Claim, error) {
+	out, _, err := e.write(ctx, c)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	return out[0], nil
+}
+
 func isRecalled(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
 // addEvidence adds evidence to a valid claim. It adds only evidence that is new, is more
@@ -165,20 +173,27 @@ func (e *Editor) addEvidence(ctx context.Context, c ken.Claim, evidence []ken.Ev
 
 // revive makes a disputed claim valid again.
 func (e *Editor) revive(ctx context.Context, c ken.Claim, reason string, evidence []ken.Evidence) (ken.Claim, error) {
-	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusVerified, Reason: reason, Evidence: evidence, Actor: e.o.Actor})
+	return e.transition(ctx, c, ken.StatusVerified, reason, evidence)
+}
+
+// dispute marks a claim as disputed.
+func (e *Editor) dispute(ctx context.Context, c ken.Claim, reason string) (ken.Claim, error) {
+	return e.transition(ctx, c, ken.StatusDisputed, reason, nil)
+}
+
+func (e *Editor) transition(ctx context.Context, c ken.Claim, to ken.Status, reason string, evidence []ken.Evidence) (ken.Claim, error) {
+	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: to, Reason: reason, Evidence: evidence, Actor: e.o.Actor})
 	if err != nil {
 		return c, err
 	}
 	return e.s.Get(ctx, c.ID)
 }
 
-// dispute marks a claim as disputed.
-func (e *Editor) dispute(ctx context.Context, c ken.Claim, reason string) (ken.Claim, error) {
-	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Actor: e.o.Actor})
-	if err != nil {
-		return c, err
-	}
-	return e.s.Get(ctx, c.ID)
+// in returns an editor for another scope and project. Zero values leave those of e.
+func (e *Editor) in(scope ken.Scope, project string) *Editor {
+	at := *e
+	at.o.Scope, at.o.Project = cmp.Or(scope, e.o.Scope), cmp.Or(project, e.o.Project)
+	return &at
 }
 
 // source returns the store in the form in which views read it.
@@ -210,13 +225,13 @@ type lock struct {
 // exclusive runs fn while no other change to the same thing runs, in this process or
 // another. Without it, one of two concurrent changes would be lost, since the store
 // writes a claim whatever it was before.
-func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context.Context) error) error {
+func exclusive[T any](ctx context.Context, e *Editor, what string, fn func(ctx context.Context) (T, error)) (out T, err error) {
 	key, me := shelfLock+what, e.o.NewID()
 	if err := e.acquireLock(ctx, key, me); err != nil {
-		return err
+		return out, err
 	}
 	within, cancel := context.WithTimeout(ctx, lease/2)
-	err := fn(within)
+	out, err = fn(within)
 	cancel()
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/4)
 	defer cancel()
@@ -229,7 +244,7 @@ func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context
 	}); err == nil && gone == nil && !mine {
 		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else may have made one meanwhile", Try: "Check the current state, and try again."}
 	}
-	return err
+	return out, err
 }
 
 // acquireLock waits until the lock is free, and takes it.
@@ -287,14 +302,6 @@ var allOutlines = store.OutlineOptions{Aspects: 1, Top: 1, Links: 1 << 20}
 // oneLine returns a given name on one line, without unsafe characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(guardrail.Sanitize(s)), " ") }
 
-// clipForError shortens a given text for an error.
-func clipForError(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:79]) + "…"
-	}
-	return s
-}
-
 func orElse(s, other string) string {
 	if strings.TrimSpace(s) == "" {
 		return other
@@ -316,14 +323,11 @@ func (e *Editor) Describe(ctx context.Context, name, typ, text string) (ken.Clai
 	case typ == "task":
 		return ken.Claim{}, invalid("type", "a task is not described but created", "Create a task instead.")
 	case typ != "" && !entity.IsType(typ):
-		return ken.Claim{}, invalid("type", "unknown type "+strconv.Quote(clipForError(typ)), "Use one of "+strings.Join(entity.Types(), ", ")+".")
+		return ken.Claim{}, invalid("type", "unknown type "+strconv.Quote(entity.Clip(typ)), "Use one of "+strings.Join(entity.Types(), ", ")+".")
 	}
-	var out ken.Claim
-	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
-		out, err = e.describe(ctx, spelled, oneLine(name), typ, strings.TrimSpace(text))
-		return err
+	return exclusive(ctx, e, "links", func(ctx context.Context) (ken.Claim, error) {
+		return e.describe(ctx, spelled, oneLine(name), typ, strings.TrimSpace(text))
 	})
-	return out, err
 }
 
 func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string) (ken.Claim, error) {
@@ -333,7 +337,7 @@ func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string)
 	}
 	evidence := e.evidence(nil)
 	if have != nil && !e.outranks(have, evidence) {
-		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(clipForError(shown))+": claim "+have.ID, "Ask the operator to change it.")
+		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(entity.Clip(shown))+": claim "+have.ID, "Ask the operator to change it.")
 	}
 	c := e.newClaim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
 	c.Entities, c.Aspect = []string{spelled}, typ
@@ -346,9 +350,5 @@ func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string)
 			return ken.Claim{}, err
 		}
 	}
-	out, _, err := e.write(ctx, c)
-	if err != nil {
-		return ken.Claim{}, err
-	}
-	return out[0], nil
+	return e.writeOne(ctx, c)
 }

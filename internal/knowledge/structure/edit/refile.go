@@ -58,14 +58,13 @@ func (e *Editor) Drop(ctx context.Context, name, reason string) (int, error) {
 	if _, err := entity.Resolve(ctx, e.source(), name, e.filter()); err != nil {
 		return 0, err
 	}
-	n := 0
-	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+	return exclusive(ctx, e, "links", func(ctx context.Context) (n int, err error) {
 		var carriers []ken.Claim
 		f := e.filter()
 		f.Structural = true
 		for c, err := range e.s.Scan(ctx, f, nil) {
 			if err != nil {
-				return err
+				return n, err
 			}
 			if c.Kind == ken.KindEntity && analysis.Entity(c.Entities[0]) != spelled {
 				continue // such as a task about it, which says nothing about the name
@@ -76,13 +75,12 @@ func (e *Editor) Drop(ctx context.Context, name, reason string) (int, error) {
 		}
 		for i := range carriers {
 			if err := e.dropFrom(ctx, &carriers[i], spelled, orElse(reason, "it is no name")); err != nil && !errors.Is(err, ken.ErrNotFound) {
-				return err
+				return n, err
 			}
 			n++
 		}
-		return nil
+		return n, nil
 	})
-	return n, err
 }
 
 func (e *Editor) dropFrom(ctx context.Context, c *ken.Claim, name, reason string) error {

@@ -33,13 +33,7 @@ const maxTitle = 1000
 
 // CreateTask creates an open task with a new id. Errors: ErrInvalid; the store's.
 func (e *Editor) CreateTask(ctx context.Context, n NewTask) (task.Task, error) {
-	at := *e
-	if !n.Scope.IsZero() {
-		at.o.Scope = n.Scope
-	}
-	if n.Project != "" {
-		at.o.Project = n.Project
-	}
+	at := e.in(n.Scope, n.Project)
 	title, err := titleOf(n.Title)
 	if err != nil {
 		return task.Task{}, err
@@ -48,7 +42,7 @@ func (e *Editor) CreateTask(ctx context.Context, n NewTask) (task.Task, error) {
 	if err := c.Validate(); err != nil {
 		return task.Task{}, err
 	}
-	about, names, err := aboutOf(n.About)
+	about, names, err := spellEach("about", n.About)
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -88,13 +82,12 @@ func (e *Editor) writeTask(ctx context.Context, c ken.Claim, b body) (task.Task,
 	if c.Body, err = json.Marshal(b); err != nil {
 		return task.Task{}, err
 	}
-	out, _, err := e.write(ctx, c)
-	if err != nil {
+	if c, err = e.writeOne(ctx, c); err != nil {
 		return task.Task{}, err
 	}
-	t, ok := task.Of(out[0], e.now())
+	t, ok := task.Of(c, e.now())
 	if !ok {
-		return t, &ken.Error{Code: ken.CodeCorrupt, Msg: "claim " + out[0].ID + " is no task any more", Try: "Look at the claim and its history."}
+		return t, &ken.Error{Code: ken.CodeCorrupt, Msg: "claim " + c.ID + " is no task any more", Try: "Look at the claim and its history."}
 	}
 	return t, nil
 }
@@ -110,10 +103,11 @@ func titleOf(s string) (string, error) {
 	return title, nil
 }
 
-// aboutOf returns the names as given and in normalised form, each once.
-func aboutOf(given []string) (shown, spelled []string, err error) {
+// spellEach returns the names as given and in normalised form, each once. An error names
+// the field that held them.
+func spellEach(field string, given []string) (shown, spelled []string, err error) {
 	for _, g := range given {
-		s, err := spell("about", g)
+		s, err := spell(field, g)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -131,11 +125,10 @@ func (e *Editor) mentioned(c *ken.Claim) (shown, spelled []string) {
 	for _, m := range read.Entities {
 		spelled = append(spelled, m.Name)
 	}
-	known := e.source().Known(spelled)
-	kept := spelled[:0]
-	for i, n := range spelled {
-		if i < len(known) && known[i] {
-			kept = append(kept, n)
+	var kept []string
+	for i, known := range e.source().Known(spelled) {
+		if known {
+			kept = append(kept, spelled[i])
 		}
 	}
 	return slices.Clone(kept), kept
@@ -199,16 +192,13 @@ func (e *Editor) UpdateTask(ctx context.Context, id string, change TaskChange) (
 	if err != nil {
 		return task.Task{}, err
 	}
-	var out task.Task
-	err = e.exclusive(ctx, "task/"+id, func(ctx context.Context) error {
+	return exclusive(ctx, e, "task/"+id, func(ctx context.Context) (task.Task, error) {
 		have, err := e.Task(ctx, id)
 		if err != nil {
-			return err
+			return have, err
 		}
-		out, err = e.change(ctx, have, change)
-		return err
+		return e.change(ctx, have, change)
 	})
-	return out, err
 }
 
 func (e *Editor) change(ctx context.Context, have task.Task, change TaskChange) (task.Task, error) {
@@ -229,7 +219,7 @@ func (e *Editor) change(ctx context.Context, have task.Task, change TaskChange) 
 		}
 	}
 	if change.About != nil {
-		about, names, err := aboutOf(*change.About)
+		about, names, err := spellEach("about", *change.About)
 		if err != nil {
 			return have, err
 		}
@@ -254,8 +244,9 @@ func (e *Editor) change(ctx context.Context, have task.Task, change TaskChange) 
 
 // complete sets the times that follow from a task's status.
 func (e *Editor) complete(b *body, was task.Status) {
+	b.RetentionUntil = time.Time{}
 	if !b.Status.Over() {
-		b.CompletedAt, b.RetentionUntil = time.Time{}, time.Time{}
+		b.CompletedAt = time.Time{}
 		return
 	}
 	if !was.Over() || b.CompletedAt.IsZero() {
@@ -265,7 +256,6 @@ func (e *Editor) complete(b *body, was task.Status) {
 	if b.Keep != nil {
 		keep = *b.Keep
 	}
-	b.RetentionUntil = time.Time{}
 	if keep >= 0 {
 		b.RetentionUntil = b.CompletedAt.Add(keep)
 	}
@@ -322,6 +312,7 @@ func (e *Editor) Tasks(ctx context.Context, want TaskFilter) ([]task.Task, error
 		for i := range found {
 			names = append(names, found[i].Names()...)
 		}
+
 	}
 	out := []task.Task{}
 	for t, err := range entity.Tasks(ctx, e.source(), names, f, e.now()) {

@@ -106,7 +106,10 @@ func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
 			break
 		}
 		ring = nil
-		for _, n := range byStrength(near) {
+		strongest := slices.SortedFunc(maps.Keys(near), func(a, b string) int {
+			return cmp.Or(cmp.Compare(near[b], near[a]), cmp.Compare(a, b))
+		})
+		for _, n := range strongest {
 			if g.nodes[n] != nil {
 				continue
 			}
@@ -133,12 +136,6 @@ func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Type, b.Type))
 	})
 	return out, nil
-}
-
-func byStrength(near map[string]float64) []string {
-	return slices.SortedFunc(maps.Keys(near), func(a, b string) int {
-		return cmp.Or(cmp.Compare(near[b], near[a]), cmp.Compare(a, b))
-	})
 }
 
 // visit sets the fields of a node and records its edges. With follow, it also records
@@ -181,12 +178,11 @@ func (g *graphBuilder) link(name string, names []string, l *store.Link, follow b
 	e := Edge{Type: l.Type, Strength: l.Strength}
 	switch {
 	case l.Kind == ken.KindDependency && len(l.Names) == 2:
-		var err error
-		if e.Source, err = g.end(l.Names[0], name, names); err != nil {
-			return err
-		}
-		if e.Target, err = g.end(l.Names[1], name, names); err != nil {
-			return err
+		for i, end := range []*string{&e.Source, &e.Target} {
+			var err error
+			if *end, err = g.end(l.Names[i], name, names); err != nil {
+				return err
+			}
 		}
 	case l.Kind == ken.KindEntity && l.Type == task.Type && follow && len(l.Names) > 1 && !slices.Contains(names, l.Names[0]):
 		c, err := g.p.Claim(g.ctx, l.Ref)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
@@ -132,14 +131,11 @@ func formOf(name string) string {
 	if strings.ContainsAny(name, "/.:@#<>()") {
 		return name
 	}
-	var b strings.Builder
-	for _, w := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
-		b.WriteString(analysis.Stem(w))
+	form := ""
+	for w := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
+		form += analysis.Stem(w)
 	}
-	if b.Len() == 0 {
-		return name
-	}
-	return b.String()
+	return cmp.Or(form, name)
 }
 
 // find returns the names that match, ranked. Similar spellings are searched only if fewer than
@@ -222,29 +218,24 @@ func describe(ctx context.Context, p store.Projections, h *Hit, f *ken.Filter) e
 // typed sets the type from the claim that describes the entity and, if own is set, the display
 // name.
 func typed(ctx context.Context, p store.Projections, o *store.Outline, name string, typ, shown *string, own bool) error {
-	for _, l := range o.Links {
-		if l.Kind != ken.KindEntity || len(l.Names) == 0 || l.Names[0] != name {
-			continue
-		}
-		if *typ == Unknown && l.Type != "" {
-			*typ = l.Type
-		}
-		c, err := p.Claim(ctx, l.Ref)
-		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if own {
-			*shown, _ = display(c.Text, name)
-			if id, is := task.IDOf(name); is {
-				*shown = id + " " + strconv.Quote(clip(c.Text))
-			}
-		}
+	at := slices.IndexFunc(o.Links, func(l store.Link) bool { return l.Kind == ken.KindEntity && len(l.Names) > 0 && l.Names[0] == name })
+	if at < 0 {
 		return nil
 	}
-	return nil
+	if *typ == Unknown {
+		*typ = cmp.Or(o.Links[at].Type, Unknown)
+	}
+	c, err := p.Claim(ctx, o.Links[at].Ref)
+	if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
+		return nil
+	}
+	if err == nil && own {
+		*shown, _ = display(c.Text, name)
+		if id, is := task.IDOf(name); is {
+			*shown = id + " " + strconv.Quote(Clip(c.Text))
+		}
+	}
+	return err
 }
 
 // Types lists the types of entities, the fallback last. The caller owns the slice.
@@ -280,7 +271,7 @@ func Spell(name string) (string, error) {
 	if len(name) > maxShownName {
 		msg = "is too long for a name"
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: "name", Msg: strconv.Quote(clip(guardrail.Sanitize(name))) + " " + msg,
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: "name", Msg: strconv.Quote(Clip(guardrail.Sanitize(name))) + " " + msg,
 		Try: "Name the thing in a few words, such as payments service."}
 }
 
@@ -290,16 +281,13 @@ func spelled(name string) string { return analysis.Entity(guardrail.Sanitize(nam
 // maxShownName is the maximum length of a name in an error, in code points.
 const maxShownName = 80
 
-func clip(s string) string {
-	if len(s) <= maxShownName {
-		return s
-	}
-	for i, n := 0, 0; i < len(s); n++ {
-		if n == maxShownName-1 {
+// Clip shortens a name, or a text that was given as one, for an error.
+func Clip(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n == maxShownName && len(s) > maxShownName {
 			return s[:i] + "…"
 		}
-		_, w := utf8.DecodeRuneInString(s[i:])
-		i += w
 	}
 	return s
 }
@@ -371,11 +359,11 @@ func unknown(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	try := "Check the spelling, or search for a part of the name."
 	if near := nearest(ctx, p, name, f, 3); len(near) > 0 {
 		for i := range near {
-			near[i] = strconv.Quote(clip(near[i]))
+			near[i] = strconv.Quote(Clip(near[i]))
 		}
 		try = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "nothing is known of " + strconv.Quote(clip(guardrail.Sanitize(name))), Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "nothing is known of " + strconv.Quote(Clip(guardrail.Sanitize(name))), Try: try}
 }
 
 // nearest returns at most limit known names with a similar spelling, the nearest first.
@@ -385,9 +373,8 @@ func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filte
 		return nil
 	}
 	type near struct {
-		name     string
+		store.NameCount
 		distance int
-		records  int
 	}
 	var all []near
 	for n, err := range p.Names(ctx, f) {
@@ -395,15 +382,15 @@ func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filte
 			return nil
 		}
 		if d, ok := editDistance(want, n.Name); ok {
-			all = append(all, near{n.Name, d, n.Records})
+			all = append(all, near{n, d})
 		}
 	}
 	slices.SortFunc(all, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.records, a.records), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.Records, a.Records), cmp.Compare(a.Name, b.Name))
 	})
 	out := make([]string, 0, limit)
 	for _, n := range all[:min(limit, len(all))] {
-		out = append(out, n.name)
+		out = append(out, n.Name)
 	}
 	return out
 }

@@ -71,6 +71,21 @@ func (v *viewer) fill() error {
 	return nil
 }
 
+// readAll reads records for the view, without those that were deleted.
+func (v *viewer) readAll(refs []store.Ref) ([]Claim, error) {
+	out := []Claim{}
+	for _, r := range refs {
+		c, ok, err := v.read(r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
 // read reads a record for the view. ok is false if it was deleted.
 func (v *viewer) read(ref store.Ref) (Claim, bool, error) {
 	c, err := v.p.Claim(v.ctx, ref)
@@ -114,8 +129,14 @@ func (v *viewer) links(outlines []store.Outline) error {
 			}
 		}
 	}
+	over := func(t task.Task) int {
+		if t.Status.Over() {
+			return 1
+		}
+		return 0
+	}
 	slices.SortFunc(v.view.Tasks, func(a, b task.Task) int {
-		return cmp.Or(compareBool(a.Status.Over(), b.Status.Over()), cmp.Compare(task.Number(a.ID), task.Number(b.ID)))
+		return cmp.Or(over(a)-over(b), cmp.Compare(task.Number(a.ID), task.Number(b.ID)))
 	})
 	var err error
 	if v.view.Dependencies, err = v.depends(out, 1); err != nil {
@@ -151,24 +172,11 @@ func (v *viewer) described(l store.Link) error {
 
 // display splits a description into name and text, as in "Payments: moves the money".
 func display(text, name string) (shown, about string) {
-	first, rest, both := strings.Cut(text, ":")
+	first, rest, _ := strings.Cut(text, ":")
 	if s, err := Spell(first); err == nil && s == name {
-		if both {
-			return strings.TrimSpace(first), strings.TrimSpace(rest)
-		}
-		return strings.TrimSpace(first), ""
+		return strings.TrimSpace(first), strings.TrimSpace(rest)
 	}
 	return name, text
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // depends converts links to dependencies, the strongest first, then by name.
@@ -228,30 +236,22 @@ func (v *viewer) replaced([]store.Outline) error {
 	if err != nil {
 		return err
 	}
-	seen := map[store.Ref]bool{}
+	var refs []store.Ref
 	for i := range outlines {
-		refs := slices.Clone(outlines[i].Constraints)
+		refs = append(refs, outlines[i].Constraints...)
 		for _, a := range outlines[i].Aspects {
 			refs = append(refs, a.Top...)
 		}
-		for _, r := range refs {
-			if seen[r] {
-				continue
-			}
-			seen[r] = true
-			c, ok, err := v.read(r)
-			if err != nil {
-				return err
-			}
-			if ok {
-				v.view.Superseded = append(v.view.Superseded, c)
-			}
-		}
 	}
-	slices.SortFunc(v.view.Superseded, func(a, b Claim) int {
+	slices.Sort(refs)
+	all, err := v.readAll(slices.Compact(refs))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b Claim) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	v.view.Superseded = v.view.Superseded[:min(len(v.view.Superseded), v.o.Links)]
+	v.view.Superseded = all[:min(len(all), v.o.Links)]
 	return nil
 }
 
@@ -373,62 +373,17 @@ func (v *viewer) claim(c ken.Claim) Claim {
 // aspects collects the aspects of all names of the entity, by weight, each with its
 // claims.
 func (v *viewer) aspects(outlines []store.Outline) error {
-	merged := merge(outlines)
-	largest := structure.Degree(merged)
-	for i := range merged {
-		a := &merged[i]
-		var shown, used float64
-		if v.o.Utility != nil {
-			shown, used = v.o.Utility.Counts(v.view.Name, a.Name)
-		}
-		v.view.Aspects = append(v.view.Aspects, Aspect{a.Name, structure.Weight(a, largest, shown, used), a.Claims, a.Constraints, []Claim{}})
-	}
-	order := make([]int, len(merged))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(v.view.Aspects[b].Weight, v.view.Aspects[a].Weight), cmp.Compare(merged[a].Name, merged[b].Name))
-	})
-	out := []Aspect{}
-	for _, at := range order[:min(len(order), v.o.Aspects)] {
-		a := v.view.Aspects[at]
-		for _, r := range merged[at].Top[:min(len(merged[at].Top), v.o.Attributes)] {
-			c, ok, err := v.read(r)
-			if err != nil {
-				return err
-			}
-			if ok {
-				a.Attributes = append(a.Attributes, c)
-			}
-		}
-		out = append(out, a)
-	}
-	v.view.Aspects = out
-	return nil
-}
-
-// merge merges the aspects of one entity's names. Counts are added, so a claim with two
-// of the names counts twice.
-func merge(outlines []store.Outline) []store.AspectOutline {
-	at := map[string]int{}
-	var out []store.AspectOutline
+	var ofNames [][]store.AspectOutline
 	for i := range outlines {
-		for _, a := range outlines[i].Aspects {
-			n, ok := at[a.Name]
-			if !ok {
-				at[a.Name] = len(out)
-				a.Top = slices.Clone(a.Top)
-				out = append(out, a)
-				continue
-			}
-			o := &out[n]
-			o.Claims += a.Claims
-			o.Constraints += a.Constraints
-			o.Others += a.Others
-			o.Top = append(o.Top, a.Top...)
-		}
+		ofNames = append(ofNames, outlines[i].Aspects)
 	}
-	slices.SortFunc(out, func(a, b store.AspectOutline) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	list := structure.Aspects(v.view.Name, ofNames, v.o.Utility, func(a, b []store.Ref) []store.Ref { return slices.Concat(a, b) })
+	for _, a := range list[:min(len(list), v.o.Aspects)] {
+		claims, err := v.readAll(a.Top[:min(len(a.Top), v.o.Attributes)])
+		if err != nil {
+			return err
+		}
+		v.view.Aspects = append(v.view.Aspects, Aspect{a.Name, a.Weight, a.Claims, a.Constraints, claims})
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package reading
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Alias is a pair of names for one thing, as a text gives them.
 type Alias struct {
@@ -22,32 +25,28 @@ func (r *reader) aliases() (out []Alias) {
 			out = append(out, Alias{name, other})
 		}
 	}
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if r.words[to-1].stop != '?' {
-			for i := from + 1; i < to; i++ {
-				if r.words[i].quoted && r.words[i].code {
-					continue
+	for from, to := range r.statements() {
+		for i := from + 1; i < to; i++ {
+			if r.words[i].quoted && r.words[i].code {
+				continue
+			}
+			if before, after, swap := r.aliasCue(from, i, to); after > 0 {
+				name, other := r.nameBefore(from, before), r.nameAfter(after, to)
+				if swap {
+					name, other = other, name
 				}
-				if before, after, swap := r.aliasCue(from, i, to); after > 0 {
-					name, other := r.nameBefore(from, before), r.nameAfter(after, to)
-					if swap {
-						name, other = other, name
-					}
+				add(name, other)
+			}
+			if r.text[r.words[i].start-1] == '(' { // "continuous delivery service (CDS)"
+				name, end := r.nameBefore(from, i), i+1
+				for end < to && end < i+4 && !r.words[end].broken && r.words[end-1].stop == 0 {
+					end++
+				}
+				if other := r.join(i, end); abbreviates(other, name) || abbreviates(name, other) {
 					add(name, other)
-				}
-				if r.text[r.words[i].start-1] == '(' { // "continuous delivery service (CDS)"
-					name, end := r.nameBefore(from, i), i+1
-					for end < to && end < i+4 && !r.words[end].broken && r.words[end-1].stop == 0 {
-						end++
-					}
-					if other := r.join(i, end); abbreviates(other, name) || abbreviates(name, other) {
-						add(name, other)
-					}
 				}
 			}
 		}
-		from = to
 	}
 	return out
 }
@@ -70,14 +69,14 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 		for b := i - 1; b > from && b >= i-3; b-- {
 			switch r.words[b].low {
 			case "also", "sometimes", "otherwise", "internally", "formerly", "previously":
-				for r.is(b-1, "is") || r.is(b-1, "was") || r.is(b-1, "which") || r.is(b-1, "and") {
+				for r.is(b-1, "is", "was", "which", "and") {
 					b--
 				}
 				return b, k, false
 			}
 		}
 	case "formerly", "previously":
-		if !r.is(i+1, "called") && !r.is(i+1, "known") && !r.is(i+1, "named") && r.words[i].broken && i+1 < to && !r.words[i+1].entry.is(function|past|finite|verb) {
+		if !r.is(i+1, "called", "known", "named") && r.words[i].broken && i+1 < to && !r.words[i+1].entry.is(function|past|finite|verb) {
 			return i, i + 1, false
 		}
 	case "short", "shorthand":
@@ -89,7 +88,7 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 			return i, i + 2, true
 		}
 	case "name":
-		if (r.is(i-1, "another") || r.is(i-1, "nickname") || r.is(i-1, "old") || r.is(i-1, "other")) && (r.is(i+1, "for") || r.is(i+1, "of")) && (r.is(i-2, "is") || r.is(i-2, "the") && r.is(i-3, "is")) {
+		if r.is(i-1, "another", "nickname", "old", "other") && r.is(i+1, "for", "of") && (r.is(i-2, "is") || r.is(i-2, "the") && r.is(i-3, "is")) {
 			k := i - 2
 			if r.is(k, "the") {
 				k--
@@ -128,10 +127,7 @@ func (r *reader) nameBefore(from, i int) string {
 		return ""
 	}
 	name := r.join(s.from, s.to)
-	if short := headless(name); short != "" {
-		name = short
-	}
-	return name
+	return cmp.Or(headless(name), name)
 }
 
 // nameAfter returns the name that begins at word i, after its article.
@@ -158,10 +154,7 @@ func (r *reader) nameAfter(i, to int) string {
 	if isQuantity(name) {
 		return ""
 	}
-	if short := headless(name); short != "" {
-		name = short
-	}
-	return name
+	return cmp.Or(headless(name), name)
 }
 
 // abbreviates reports whether short consists of the first letters of long's words.

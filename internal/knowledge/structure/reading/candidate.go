@@ -1,6 +1,10 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // likely reports whether the text may set a rule without the usual words for one: it says
 // how things are done, not how they were. Examples are "The ledger stays on PostgreSQL 15
@@ -10,12 +14,10 @@ func (r *reader) likely() bool {
 	if !r.mayRegulate() || r.voice == person {
 		return false
 	}
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if s := r.words[to-1].stop; s != '?' && s != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to)) {
+	for from, to := range r.statements() {
+		if r.words[to-1].stop != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to)) {
 			return true
 		}
-		from = to
 	}
 	return false
 }
@@ -40,7 +42,7 @@ func (r *reader) isPractice(from, to int) bool {
 				continue
 			}
 		}
-		for at < i && (r.words[at].entry.is(function) && isLead(r.words[at].low)) {
+		for at < i && (r.words[at].entry.is(function) && leads[r.words[at].low]) {
 			at++
 		}
 		if i == at && r.opening(i, to) || r.cue(at, i, to) {
@@ -52,35 +54,23 @@ func (r *reader) isPractice(from, to int) bool {
 
 // clauseEnd returns the end of the clause that begins at word i.
 func (r *reader) clauseEnd(i, to int) int {
-	for i++; i < to && !r.words[i].broken; i++ {
+	for i++; i < to && !r.words[i].broken; {
+		i++
 	}
 	return i
 }
 
-// isLead reports whether a word introduces a clause without being part of it.
-func isLead(low string) bool {
-	switch low {
-	case "and", "so", "but", "also", "that", "because", "since", "btw", "fyi", "well", "ok", "okay", "yes", "no,", "here", "then":
-		return true
-	}
-	return false
-}
+// leads are words that introduce a clause without being part of it.
+var leads = analysis.Set(`and so but also that because since btw fyi well ok okay yes no, here then`)
 
 // supposes reports whether a sentence is about a possibility.
 func (r *reader) supposes(from, to int) bool {
-	for i := from; i < to; i++ {
-		switch r.words[i].low {
-		case "would", "could", "might", "wouldn't", "couldn't", "maybe", "perhaps", "probably", "hope", "hopefully", "wish", "seems", "seem", "seemed", "suppose", "supposing", "imagine", "wonder",
-			"wondering", "unsure", "almost", "sometimes", "usually", "often", "mostly", "i'd", "we'd", "considering", "whether", "apparently", "proposes", "proposed", "suggests", "suggested", "please", "sorry", "thanks", "haha", "lol":
-			return true
-		case "if":
-			return true
-		case "think", "believe", "guess", "feel", "feels":
-			return true
-		}
-	}
-	return false
+	return r.some(from, to, func(i int) bool { return suppositions[r.words[i].low] })
 }
+
+var suppositions = analysis.Set(`would could might wouldn't couldn't maybe perhaps probably hope hopefully wish seems seem seemed suppose supposing imagine
+	wonder wondering unsure almost sometimes usually often mostly i'd we'd considering whether apparently proposes proposed suggests suggested please
+	sorry thanks haha lol if think believe guess feel feels`)
 
 // reports reports whether a sentence is about the past, about the current moment, or about
 // the speaker.
@@ -103,59 +93,44 @@ func (r *reader) reports(from, to int) bool {
 		case "let's", "lets", "i'll", "we'll", "will", "won't":
 			return true
 		}
-		if w.entry.is(first|third) && w.low != "nobody" && w.low != "anyone" && w.low != "everyone" && w.low != "everybody" && w.low != "people" || w.entry.is(second) {
-			return true
-		}
-		if w.entry.is(past) && !until && w.low != "kept" && w.low != "built" && w.low != "done" && w.low != "held" && w.low != "left" && w.low != "paid" && w.low != "read" && w.low != "sent" && w.low != "made" && w.low != "taken" && w.low != "given" {
+		if w.entry.is(first|third) && !anybodies[w.low] || w.entry.is(second) || w.entry.is(past) && !until && !participles[w.low] {
 			return true
 		}
 	}
 	return false
 }
 
+// anybodies are words for people in general, and participles are forms of the past that also
+// say how things are done.
+var anybodies, participles = analysis.Set("nobody anyone everyone everybody people"), analysis.Set("kept built done held left paid read sent made taken given")
+
 // setsRuleFromNow reports whether a sentence has words that make it a rule from now on.
 func (r *reader) setsRuleFromNow(from, to int) bool {
-	for i := from; i < to; i++ {
+	return r.some(from, to, func(i int) bool {
 		if r.words[i].quoted {
-			continue
+			return false
 		}
 		switch r.words[i].low {
 		case "now":
-			if r.is(i-1, "from") && r.is(i+1, "on") {
-				return true
-			}
+			return r.is(i-1, "from") && r.is(i+1, "on")
 		case "forward":
-			if r.is(i-1, "going") && (i-2 < from || r.words[i-1].broken || r.words[i-1].opens || r.words[i].stop != 0) {
-				return true
-			}
+			return r.is(i-1, "going") && (i-2 < from || r.words[i-1].broken || r.words[i-1].opens || r.words[i].stop != 0)
 		case "notice":
-			if r.is(i-1, "further") && r.is(i-2, "until") {
-				return true
-			}
+			return r.is(i-1, "further") && r.is(i-2, "until")
 		case "rule", "convention", "policy", "law", "contract", "agreement":
-			switch {
-			case r.is(i-1, "by") && r.words[i].low != "rule", r.is(i-2, "as") && r.is(i-1, "a") && r.words[i].low == "rule":
-				return true
-			case r.words[i].low != "law" && r.words[i].low != "contract" && (r.is(i+1, "says") || r.is(i+1, "is") && (r.is(i+2, "to") || r.is(i+2, "that"))):
-				return true
-			}
+			return r.is(i-1, "by") && !r.is(i, "rule") || r.is(i-2, "as") && r.is(i-1, "a") && r.is(i, "rule") ||
+				!r.is(i, "law", "contract") && (r.is(i+1, "says") || r.is(i+1, "is") && r.is(i+2, "to", "that"))
 		case "exceptions":
-			if r.is(i-1, "no") {
-				return true
-			}
+			return r.is(i-1, "no")
 		case "exception":
-			if r.is(i-1, "without") {
-				return true
-			}
+			return r.is(i-1, "without")
 		case "off-limits", "non-negotiable", "verboten", "hands-off":
 			return true
 		case "off":
-			if r.is(i-1, "hands") && !r.reports(from, to) {
-				return true
-			}
+			return r.is(i-1, "hands") && !r.reports(from, to)
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // opening reports whether the first word of a clause, at i, sets a rule: every, nothing,
@@ -175,10 +150,10 @@ func (r *reader) opening(i, to int) bool {
 			if r.words[j].broken {
 				return false
 			}
-			if isDuty(r.words[j].low) {
+			if duties[r.words[j].low] {
 				return true
 			}
-			if (r.words[j].low == "is" || r.words[j].low == "are") && (r.practised(j+1, to) || r.is(j+1, "in") || r.is(j+1, "to")) {
+			if (r.words[j].low == "is" || r.words[j].low == "are") && (r.practised(j+1, to) || r.is(j+1, "in", "to")) {
 				return true
 			}
 		}
@@ -201,10 +176,7 @@ func (r *reader) opening(i, to int) bool {
 		if r.is(next, "one") {
 			return r.isPresentAct(next+1, to)
 		}
-		if !r.bans(next, to) {
-			return false
-		}
-		return true
+		return r.bans(next, to)
 	case "only":
 		return r.isExclusiveRule(next, to)
 	case "we":
@@ -213,28 +185,17 @@ func (r *reader) opening(i, to int) bool {
 	return false
 }
 
-// isDuty reports whether a word is a verb for what things must have or do.
-func isDuty(low string) bool {
-	switch low {
-	case "gets", "get", "needs", "need", "goes", "go", "carries", "carry", "requires", "require", "starts", "start", "ends", "passes", "uses", "use", "has", "have", "ships", "ship", "waits", "wait", "stays", "stay", "begins", "begin":
-		return true
-	}
-	return false
-}
+// duties are verbs for what things must have or do.
+var duties = analysis.Set(`gets get needs need goes go carries carry requires require starts start ends passes uses use has have ships ship waits wait stays stay
+	begins begin`)
 
 // practised reports whether word i is a participle of something that people do in one fixed
 // way.
-func (r *reader) practised(i, to int) bool {
-	if i >= to {
-		return false
-	}
-	switch r.words[i].low {
-	case "kept", "written", "named", "spelled", "spelt", "reviewed", "approved", "signed", "squashed", "merged", "released", "rotated", "rounded", "tagged", "versioned", "prefixed", "quoted", "redacted", "masked",
-		"billed", "invoiced", "pinned", "capped", "formatted", "frozen", "done", "handled", "logged", "encrypted", "stored", "sent", "hashed", "validated", "documented", "recorded", "labelled", "labeled", "checked", "cleared", "paid", "measured", "expressed":
-		return true
-	}
-	return false
-}
+func (r *reader) practised(i, to int) bool { return i < to && practices[r.words[i].low] }
+
+var practices = analysis.Set(`kept written named spelled spelt reviewed approved signed squashed merged released rotated rounded tagged versioned prefixed
+	quoted redacted masked billed invoiced pinned capped formatted frozen done handled logged encrypted stored sent hashed validated documented recorded
+	labelled labeled checked cleared paid measured expressed`)
 
 // isPresentAct reports whether word i is a present verb of something that nobody is to do: goes,
 // touches, pushes.
@@ -242,18 +203,16 @@ func (r *reader) isPresentAct(i, to int) bool {
 	if i >= to {
 		return false
 	}
-	for r.is(i, "else") || r.is(i, "except") || r.is(i, "ever") {
+	for r.is(i, "else", "except", "ever") {
 		if i++; i >= to {
 			return false
 		}
 	}
-	switch r.words[i].low {
-	case "goes", "touches", "pushes", "merges", "deploys", "ships", "leaves", "gets", "edits", "changes", "deletes", "writes", "enters", "moves", "lands", "releases", "calls", "logs", "commits", "reaches", "sends", "talks",
-		"restarts", "approves", "spends", "opens", "installs", "publishes", "imports", "accesses", "runs":
-		return i+1 < to
-	}
-	return false
+	return i+1 < to && presentActs[r.words[i].low]
 }
+
+var presentActs = analysis.Set(`goes touches pushes merges deploys ships leaves gets edits changes deletes writes enters moves lands releases calls logs
+	commits reaches sends talks restarts approves spends opens installs publishes imports accesses runs`)
 
 // bans reports whether the words after a "no" at the start of a sentence forbid something:
 // "no merges after four", "no new dependencies".
@@ -308,7 +267,7 @@ func (r *reader) isExclusiveRule(i, to int) bool {
 
 // isHabit reports whether the words at i, after "we", describe a habit.
 func (r *reader) isHabit(i, to int) bool {
-	for r.is(i, "all") || r.is(i, "also") || r.is(i, "generally") {
+	for r.is(i, "all", "also", "generally") {
 		i++
 	}
 	if i >= to {
@@ -317,7 +276,7 @@ func (r *reader) isHabit(i, to int) bool {
 	negated := false
 	switch r.words[i].low {
 	case "only", "strictly", "exclusively":
-		return i+1 < to && r.isBaseVerb(i+1) && !isConversational(r.words[i+1].low) && !r.isSingleDate(i, to)
+		return i+1 < to && r.isBaseVerb(i+1) && !conversational[r.words[i+1].low] && !r.isSingleDate(i, to)
 	case "don't", "never":
 		negated, i = true, i+1
 	case "do":
@@ -338,7 +297,7 @@ func (r *reader) isHabit(i, to int) bool {
 		case "remember", "understand", "expect", "agree", "recall", "mean", "live", "work", "meet", "talk", "speak":
 			return false
 		}
-		return r.isBaseVerb(i) && !isConversational(low) && i+1 < to
+		return r.isBaseVerb(i) && !conversational[low] && i+1 < to
 	}
 	if r.isSingleDate(i, to) {
 		return false
@@ -361,24 +320,10 @@ func (r *reader) isHabit(i, to int) bool {
 
 // isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
 func (r *reader) isSingleDate(from, to int) bool {
-	for i := from; i < to; i++ {
-		if w := &r.words[i]; w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && w.low != "may" && w.low != "utc" && w.low != "am" && w.low != "pm" && w.low != "cet" && w.low != "gmt" {
-			return true
-		}
-	}
-	return false
-}
-
-// anyOf reports whether one of the words is in words[from:to].
-func (r *reader) anyOf(from, to int, lows ...string) bool {
-	for i := from; i < to; i++ {
-		for _, low := range lows {
-			if r.words[i].low == low {
-				return true
-			}
-		}
-	}
-	return false
+	return r.some(from, to, func(i int) bool {
+		w := &r.words[i]
+		return w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && !r.is(i, "may", "utc", "am", "pm", "cet", "gmt")
+	})
 }
 
 // everyOne reports whether the subject words[at:i] means any of its kind: a bare plural, or
@@ -401,7 +346,8 @@ func (r *reader) everyOne(at, i int) bool {
 		}
 	}
 	low := r.words[i-1].low
-	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s") || low == "prs" || low == "data" || low == "code"
+	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || low == "prs" || low == "data" || low == "code" ||
+		r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s")
 }
 
 // cue reports whether the verb or adverb at word i makes a rule of the clause that begins at
@@ -429,15 +375,15 @@ func (r *reader) cue(at, i, to int) bool {
 			return f != nil && f.Type != Person || number(r.words[i+1].low)
 		}
 	case "staying", "sticking", "keeping":
-		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on") || r.is(i+1, "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)
+		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on", "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)
 	case "allowed", "permitted": // the only thing that is allowed to
-		return (r.is(i+1, "to") || r.is(i+1, "in")) && r.anyOf(at, i, "only") && !r.has(at, i, past)
+		return r.is(i+1, "to", "in") && r.anyOf(at, i, "only") && !r.has(at, i, past)
 	case "agreed":
-		return i == at+1 && r.words[at].entry.is(plural) && (r.is(i+1, "not") || r.is(i+1, "that") || r.is(i+1, "to") || r.is(i+1, "on")) && !r.isSingleDate(i, to)
+		return i == at+1 && r.words[at].entry.is(plural) && r.is(i+1, "not", "that", "to", "on") && !r.isSingleDate(i, to)
 	case "left":
-		return (r.is(i-1, "are") || r.is(i-1, "is")) && (r.is(i+1, "as") && r.is(i+3, "are") || r.is(i+1, "as") && r.is(i+3, "is") || r.is(i+1, "alone"))
+		return r.is(i-1, "are", "is") && (r.is(i+1, "as") && r.is(i+3, "are") || r.is(i+1, "as") && r.is(i+3, "is") || r.is(i+1, "alone"))
 	case "approval":
-		return r.is(i-1, "for") && (r.anyOf(at, i, "goes", "go"))
+		return r.is(i-1, "for") && r.anyOf(at, i, "goes", "go")
 	case "no":
 		return i > at && r.words[i-1].low == "so" || i == at && r.bans(i+1, to)
 	case "only":
@@ -450,7 +396,7 @@ func (r *reader) cue(at, i, to int) bool {
 		single := r.words[at].low == "a" || r.words[at].low == "an"
 		switch {
 		case w.low[0] == 'n' || w.low[0] == 'r':
-			return isFigure(next.low) || isConsent(next.low) || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && (r.is(i+2, "least"))
+			return isFigure(next.low) || consents[next.low] || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && r.is(i+2, "least")
 		case w.low[0] == 'g':
 			return r.practised(i+1, to) || isFigure(next.low) && !strings.HasPrefix(r.word(i+2), "year")
 		}
@@ -461,7 +407,7 @@ func (r *reader) cue(at, i, to int) bool {
 		if !r.everyOne(at, i) {
 			return false
 		}
-		return w.low[:3] == "car" && i+1 < to && r.words[i+1].entry.is(determiner) || r.is(i+1, "first") || r.is(i+1, "before")
+		return w.low[:3] == "car" && i+1 < to && r.words[i+1].entry.is(determiner) || r.is(i+1, "first", "before")
 	case "go", "goes":
 		if !r.everyOne(at, i) && !(w.low == "goes" && i == at+1 && !r.words[at].entry.is(function) && !r.words[at].upper) || i+1 >= to {
 			return false
@@ -478,15 +424,15 @@ func (r *reader) cue(at, i, to int) bool {
 	case "doesn't", "don't", "never":
 		return r.withheld(at, i, to)
 	case "not":
-		return (r.is(i-1, "do") || r.is(i-1, "does")) && r.withheld(at, i, to)
+		return r.is(i-1, "do", "does") && r.withheld(at, i, to)
 	case "instead", "rather":
-		return (r.is(i+1, "of") || r.is(i+1, "than")) && r.voice == nobody && r.orders(at, at) && r.words[at].entry.is(verb)
+		return r.is(i+1, "of", "than") && r.voice == nobody && r.orders(at, at) && r.words[at].entry.is(verb)
 	case "insists", "forbids", "demands":
 		return i > at && !r.words[i-1].entry.is(function)
 	case "insist", "demand":
 		return i > at && r.words[at].entry.is(plural)
 	case "leave", "keep":
-		return r.voice != person && r.orders(at, i) && (r.is(to-1, "alone") || r.is(to-1, "untouched") || r.is(to-1, "intact") || r.is(to-1, "is") && r.is(to-2, "as"))
+		return r.voice != person && r.orders(at, i) && (r.is(to-1, "alone", "untouched", "intact") || r.is(to-1, "is") && r.is(to-2, "as"))
 	case "most", "more", "longer":
 		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.numberFollows(i+1, to) {
 			return false
@@ -522,13 +468,13 @@ func (r *reader) lastsUntil(at, i int) bool {
 			return false
 		}
 	}
-	return r.opensWith(at, "keep") || r.opensWith(at, "hold") || r.opensWith(at, "freeze") || r.opensWith(at, "stay")
+	return r.is(at, "keep", "hold", "freeze", "stay")
 }
 
 // isRestriction reports whether "only" or "for" at word i restricts something: "go out only on
 // Tuesdays", "are for admins only".
 func (r *reader) isRestriction(at, i, to int) bool {
-	if r.is(i-1, "not") || r.is(i-1, "the") || r.is(i-1, "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
+	if r.is(i-1, "not", "the", "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
 		return false
 	}
 	present := false
@@ -544,7 +490,7 @@ func (r *reader) isRestriction(at, i, to int) bool {
 		return false
 	}
 	if i+1 >= to || r.words[i+1].broken {
-		return r.is(i-2, "for") || r.is(i-3, "for") || r.is(i-2, "in") || r.is(i-2, "via") || r.is(i-2, "through")
+		return r.is(i-2, "for") || r.is(i-3, "for") || r.is(i-2, "in", "via", "through")
 	}
 	switch r.words[i+1].low {
 	case "in", "on", "from", "by", "via", "through", "for", "after", "to", "with", "when", "over", "inside", "during", "behind", "under":
@@ -566,11 +512,11 @@ func (r *reader) saysClosed(at, i, to int) bool {
 	case "capped":
 		return r.is(i+2, "at")
 	case "not":
-		return r.is(i+2, "for") || r.is(i+2, "negotiable") || r.is(i+2, "optional") || r.is(i+2, "to") && r.is(i+3, "be")
+		return r.is(i+2, "for", "negotiable", "optional") || r.is(i+2, "to") && r.is(i+3, "be")
 	case "out":
 		return r.is(i+2, "of") && r.is(i+3, "bounds")
 	case "supposed", "meant":
-		return r.is(i+2, "to") && (r.is(i+3, "stay") || r.is(i+3, "be") && (r.is(i+4, "read-only") || r.is(i+4, "private")))
+		return r.is(i+2, "to") && (r.is(i+3, "stay") || r.is(i+3, "be") && r.is(i+4, "read-only", "private"))
 	}
 	return false
 }
@@ -587,7 +533,7 @@ func (r *reader) withheld(at, i, to int) bool {
 	case "get", "gets":
 		return r.practised(i+2, to) || r.participle(i+2)
 	case "ship", "ships", "merge", "merges", "start", "starts", "deploy", "run", "happen", "happens", "land", "lands":
-		return r.later(i, to, "without") || r.later(i, to, "until") || r.later(i, to, "before") || r.later(i, to, "on") && r.recurs(i, to)
+		return r.later(i, to, "without", "until", "before") || r.later(i, to, "on") && r.recurs(i, to)
 	}
 	return false
 }

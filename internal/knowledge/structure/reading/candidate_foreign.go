@@ -1,6 +1,9 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // normWords holds, for each tongue after English, phrases that establish a practice (cues), and phrases of
 // sentences about something else (other). They match whole words; in Chinese and Japanese they match
@@ -46,7 +49,7 @@ func (r *reader) foreignNorm(from, to int) bool {
 		return false
 	}
 	text := r.low[r.words[from].start:r.words[to-1].end]
-	ascii := isASCII(text)
+	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c >= utf8.RuneSelf })
 	for i := range normWords {
 		l := &normWords[i]
 		if l.unspaced && ascii || !l.unspaced && r.tongue != german+tongue(i) {
@@ -63,15 +66,6 @@ func (r *reader) foreignNorm(from, to int) bool {
 		}
 	}
 	return false
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // containsPhrase reports whether text contains one of the phrases. Only whole words match, except in unspaced

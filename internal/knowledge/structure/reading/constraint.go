@@ -1,9 +1,12 @@
 package reading
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // constraint reports whether the text sets a rule.
@@ -14,14 +17,23 @@ func (r *reader) constraint() bool {
 	if r.isRuleHeading() {
 		return true
 	}
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if s := r.words[to-1].stop; s != '?' && (s != ':' || to < len(r.words)) && r.rules(from, to) {
+	for from, to := range r.statements() {
+		if (r.words[to-1].stop != ':' || to < len(r.words)) && r.rules(from, to) {
 			return true
 		}
-		from = to
 	}
 	return false
+}
+
+// statements yields the bounds of the sentences that are no questions.
+func (r *reader) statements() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from, to := r.body, 0; from < len(r.words); from = to {
+			if to = r.end(from); r.words[to-1].stop != '?' && !yield(from, to) {
+				return
+			}
+		}
+	}
 }
 
 // mayRegulate reports whether a claim can set a rule. Accounts of events and text from
@@ -30,11 +42,7 @@ func (r *reader) mayRegulate() bool {
 	if r.external || len(r.claim.Text) > maxRule || r.claim.Kind.Structural() {
 		return false
 	}
-	switch r.claim.Kind {
-	case ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook:
-		return false
-	}
-	return true
+	return !slices.Contains([]ken.Kind{ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook}, r.claim.Kind)
 }
 
 // rules reports whether the sentence words[from:to] sets a rule.
@@ -47,102 +55,60 @@ func (r *reader) rules(from, to int) bool {
 		if w.quoted || w.aside || w.code || w.path {
 			continue
 		}
-		if r.regulates(from, i, to) {
+		if r.regulates(from, i, to) || r.commands(from, i, to) {
 			return true
-		}
-		switch w.low {
-		case "must", "shall", "mustn't", "shan't":
-			if r.must(from, i, to) {
-				return true
-			}
-		case "may":
-			if (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
-				return true
-			}
-			if r.opensWith(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
-				return true
-			}
-			if r.forbidsEverybody(from, i, to) {
-				return true
-			}
-		case "has", "have":
-			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
-				return true
-			}
-		case "is", "are":
-			if r.statesInvariant(from, i, to) {
-				return true
-			}
-		case "never", "always":
-			if r.isStandingOrder(from, i, to) {
-				return true
-			}
-		case "not", "don't", "dont":
-			if r.forbids(from, i, to) {
-				return true
-			}
-		case "avoid", "ensure":
-			if r.voice != person && r.orders(from, i) && r.voice == user {
-				return true
-			}
-		case "should", "can":
-			if r.is(i+2, "have") { // you should never have skied it
-				continue
-			}
-			if (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
-				return true
-			}
-		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
-			if r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) {
-				return true
-			}
-		case "allowed", "permitted":
-			if r.hasPresentVerb(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
-				return true
-			}
-		case "required":
-			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
-				return true
-			}
-		case "no":
-			if i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary) {
-				return true
-			}
-		case "most", "least":
-			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to) {
-				return true
-			}
-		case "stays", "stay":
-			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
-				return true
-			}
-		case "keep":
-			if r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && (r.later(i, to, "below") || r.later(i, to, "under") || r.later(i, to, "within")) && r.figure(i, to) {
-				return true
-			}
-		case "on":
-			if i == from+1 && r.is(from, "from") && r.is(i+1, "now") {
-				continue
-			}
-		default:
-			if r.foreign(from, i, to) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// commands reports whether word i is a modal verb or another word with which the sentence
+// words[from:to] sets a rule.
+func (r *reader) commands(from, i, to int) bool {
+	present := func() bool { return r.hasPresentVerb(from, i) && r.voice != person }
+	switch r.words[i].low {
+	case "must", "shall", "mustn't", "shan't":
+		return r.must(from, i, to)
+	case "may":
+		return (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) ||
+			r.is(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) ||
+			r.forbidsEverybody(from, i, to)
+	case "has", "have":
+		return r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.anyOf(from, i, "if")
+	case "is", "are":
+		return r.statesInvariant(from, i, to)
+	case "never", "always":
+		return r.isStandingOrder(from, i, to)
+	case "not", "don't", "dont":
+		return r.forbids(from, i, to)
+	case "avoid", "ensure":
+		return r.voice == user && r.orders(from, i)
+	case "should", "can": // but not: you should never have skied it
+		return !r.is(i+2, "have") && (r.is(i+1, "never", "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i)
+	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
+		return present() && !r.negated(from, i)
+	case "allowed", "permitted":
+		return present() && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only"))
+	case "required":
+		return r.clause(from, i) == from && present() && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i)
+	case "no":
+		return i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary)
+	case "most", "least":
+		return r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to)
+	case "stays", "stay":
+		return r.is(i+1, "on", "below", "under", "within") && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) &&
+			i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low))
+	case "keep":
+		return r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && r.later(i, to, "below", "under", "within") && r.figure(i, to)
+	}
+	return r.foreign(from, i, to)
 }
 
 // jokes reports whether a sentence is a joke.
 func (r *reader) jokes(from, to int) bool {
 	for i := from; i < to; i++ {
 		low := r.words[i].low
-		for _, laugh := range [...]string{"haha", "hehe", "hihi", "lol", "jaja", "kkk", "mdr", "ptdr", "rofl", "lmao"} {
-			if strings.HasPrefix(low, laugh) {
-				return true
-			}
-		}
-		if low == "honestly" && i == to-1 || low == "laughs" && i == to-1 {
+		if fits(low, strings.HasPrefix, "haha", "hehe", "hihi", "lol", "jaja", "kkk", "mdr", "ptdr", "rofl", "lmao") || i == to-1 && (low == "honestly" || low == "laughs") {
 			return true
 		}
 	}
@@ -150,8 +116,13 @@ func (r *reader) jokes(from, to int) bool {
 	if to < len(r.words) {
 		end = r.words[to].start
 	}
-	for _, laugh := range [...]string{"哈哈", "(笑", "（笑", "😂", "🤣", "😅", "😉", "😜", ":-)", ";-)", " :)", " ;)", "xD"} {
-		if strings.Contains(r.text[r.words[from].start:end], laugh) {
+	return fits(r.text[r.words[from].start:end], strings.Contains, "哈哈", "(笑", "（笑", "😂", "🤣", "😅", "😉", "😜", ":-)", ";-)", " :)", " ;)", "xD")
+}
+
+// fits reports whether one of the parts is in s, as match says.
+func fits(s string, match func(s, part string) bool, parts ...string) bool {
+	for _, part := range parts {
+		if match(s, part) {
 			return true
 		}
 	}
@@ -171,7 +142,7 @@ func (r *reader) retells(from, to int) bool {
 		case "my", "mein", "meine", "mon", "ma", "mi", "meu", "minha", "the", "an", "old":
 			own = true
 		case "says", "said", "dice", "decía", "sagt", "sagte", "dit", "disait", "diz", "dizia", "saying":
-			if own && i < from+8 && !r.named(i-1, i) && (r.before(from, i, "my") || r.before(from, i, "mein") || r.before(from, i, "meine") || r.before(from, i, "mon") || r.before(from, i, "ma") || r.before(from, i, "mi") || r.before(from, i, "meu") || r.before(from, i, "minha")) {
+			if own && i < from+8 && !r.named(i-1, i) && r.anyOf(from, i, "my", "mein", "meine", "mon", "ma", "mi", "meu", "minha") {
 				return true
 			}
 		case "say":
@@ -186,27 +157,28 @@ func (r *reader) retells(from, to int) bool {
 // addressesModels reports whether a sentence tells AI models in general what to do. Nobody
 // writes so about their own project.
 func (r *reader) addressesModels(from, to int) bool {
-	for i := from; i+1 < to; i++ {
+	return r.some(from, to-1, func(i int) bool {
 		switch r.words[i].low {
 		case "ai", "llm", "ki", "ia":
-			switch r.words[i+1].low {
-			case "agents", "agent", "tools", "assistants", "assistant", "models", "systems", "bots", "agenten", "assistenten":
-				return true
-			}
+			return r.is(i+1, "agents", "agent", "tools", "assistants", "assistant", "models", "systems", "bots", "agenten", "assistenten")
 		case "language":
-			if r.is(i+1, "models") {
-				return true
-			}
+			return r.is(i+1, "models")
 		case "note", "notes", "nota", "notiz", "hinweis", "message", "instruction", "instructions", "system":
-			for j := i + 1; j < min(to, i+5); j++ {
-				if low := r.words[j].low; strings.HasSuffix(low, "assistant") || strings.HasSuffix(low, "assistente") || strings.HasSuffix(low, "asistente") || strings.HasSuffix(low, "assistenten") || strings.HasSuffix(low, "agent") || low == "ai" || low == "ki" || low == "ia" {
-					return true
-				}
-			}
+			return r.some(i+1, min(to, i+5), func(j int) bool {
+				return r.is(j, "ai", "ki", "ia") || fits(r.words[j].low, strings.HasSuffix, "assistant", "assistente", "asistente", "assistenten", "agent")
+			})
 		case "assistants", "agents", "bots":
-			if r.is(i+1, "reading") || r.is(i+1, "processing") {
-				return true
-			}
+			return r.is(i+1, "reading", "processing")
+		}
+		return false
+	})
+}
+
+// some reports whether is returns true for one of the words[from:to].
+func (r *reader) some(from, to int, is func(i int) bool) bool {
+	for i := from; i < to; i++ {
+		if is(i) {
+			return true
 		}
 	}
 	return false
@@ -221,23 +193,16 @@ func (r *reader) cites(from, to int) bool {
 
 // due reports whether the words after i name a day by which something is to be done once.
 func (r *reader) due(i, to int) bool {
-	for j := i; j+1 < to; j++ {
-		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
-			return true
-		}
-	}
-	return false
+	return r.some(i, to-1, func(j int) bool {
+		return r.is(j, "before", "by", "on") && (r.isSingleDate(j+1, min(to, j+5)) || r.is(j, "before") && r.is(j+1, "that", "then"))
+	})
 }
 
-// isFeeling reports whether word i is an adjective of feeling: thrilled, amazing.
-func (r *reader) isFeeling(i int) bool {
-	switch r.word(i) {
-	case "thrilled", "amazing", "stunning", "exciting", "excited", "proud", "happy", "exhausted", "exhausting", "delighted", "relieved", "relieving", "lovely", "wonderful", "beautiful", "incredible", "gorgeous", "joking", "kidding",
-		"delicious", "scary", "terrifying", "frustrating", "frustrated", "furious", "annoying", "annoyed", "rewarding", "inspiring", "nervous", "awful", "terrible", "worried", "starving", "freezing", "crazy", "insane", "awesome", "tough", "nerve-wracking", "overwhelming", "challenging", "interesting", "fascinating", "satisfying", "weird", "strange", "wrong", "right", "mistaken", "missing":
-		return true
-	}
-	return false
-}
+// feelings are adjectives of feeling.
+var feelings = analysis.Set(`thrilled amazing stunning exciting excited proud happy exhausted exhausting delighted relieved relieving lovely wonderful beautiful
+	incredible gorgeous joking kidding delicious scary terrifying frustrating frustrated furious annoying annoyed rewarding inspiring nervous awful terrible
+	worried starving freezing crazy insane awesome tough nerve-wracking overwhelming challenging interesting fascinating satisfying weird strange wrong right
+	mistaken missing`)
 
 // isRuleHeading reports whether the text announces rules: "The rules are: …".
 func (r *reader) isRuleHeading() bool {
@@ -248,7 +213,7 @@ func (r *reader) isRuleHeading() bool {
 		w := &r.words[i]
 		switch {
 		case w.stop == ':':
-			return ruling(w.low) || i > 0 && (w.low == "are" || w.low == "is" || w.low == "apply") && ruling(r.words[i-1].low)
+			return rulings[w.low] || i > 0 && (w.low == "are" || w.low == "is" || w.low == "apply") && rulings[r.words[i-1].low]
 		case w.stop != 0 || w.code || w.quoted:
 			return false
 		}
@@ -256,13 +221,8 @@ func (r *reader) isRuleHeading() bool {
 	return false
 }
 
-func ruling(low string) bool {
-	switch low {
-	case "rule", "rules", "constraint", "constraints", "invariant", "invariants":
-		return true
-	}
-	return false
-}
+// rulings are the words that announce rules.
+var rulings = analysis.Set(`rule rules constraint constraints invariant invariants`)
 
 // forbidsEverybody reports whether a sentence says that nobody may do something: "nobody may delete
 // a row", "nothing else may write to it".
@@ -273,9 +233,7 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 	at := r.clause(from, i)
 	for j := at; j < i && j < at+3; j++ {
 		switch r.words[j].low {
-		case "nobody", "nothing", "none":
-			return true
-		case "no":
+		case "nobody", "nothing", "none", "no":
 			return true
 		case "and", "but", "so", "that", "because":
 			continue
@@ -288,7 +246,7 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 // statesInvariant reports whether a sentence, with is or are at i, states an invariant of a thing:
 // "entries are append-only", "references are always ten characters".
 func (r *reader) statesInvariant(from, i, to int) bool {
-	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.before(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
+	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.anyOf(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
 		return false
 	}
 	if h := r.words[i-1].entry.head; h > 0 && heads[h-1].typ == Person {
@@ -296,76 +254,45 @@ func (r *reader) statesInvariant(from, i, to int) bool {
 	}
 	next := i + 1
 	if r.is(next, "always") && next+1 < to {
-		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || isInvariant(r.words[next+1].low)
+		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || invariants[r.words[next+1].low]
 	}
-	return isInvariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
+	return invariants[r.words[next].low] && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
 }
 
-// isInvariant reports whether a word is a property that something has by a rule.
-func isInvariant(low string) bool {
-	switch low {
-	case "append-only", "read-only", "write-once", "immutable", "insert-only", "write-only":
-		return true
-	}
-	return false
-}
+// invariants are properties that something has by a rule.
+var invariants = analysis.Set(`append-only read-only write-once immutable insert-only write-only`)
 
-// isBan reports whether a word forbids or requires what precedes it.
-func isBan(low string) bool {
-	switch low {
-	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "required":
-		return true
-	}
-	return false
-}
+// bans are words that forbid or require what precedes them.
+var bans = analysis.Set(`forbidden prohibited disallowed mandatory compulsory off-limits required`)
 
 // isFigure reports whether a word is a number, in digits or letters.
-func isFigure(low string) bool {
-	switch low {
-	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "zero", "twenty", "thirty", "hundred":
-		return true
-	}
-	return number(low)
+func isFigure(low string) bool { return figures[low] || number(low) }
+
+var figures = analysis.Set("one two three four five six seven eight nine ten eleven twelve zero twenty thirty hundred")
+
+// is reports whether word i is one of lows.
+func (r *reader) is(i int, lows ...string) bool {
+	return i >= 0 && i < len(r.words) && slices.Contains(lows, r.words[i].low)
 }
 
-// is reports whether word i is low.
-func (r *reader) is(i int, low string) bool {
-	return i >= 0 && i < len(r.words) && r.words[i].low == low
+// anyOf reports whether one of lows is in words[from:to].
+func (r *reader) anyOf(from, to int, lows ...string) bool {
+	return r.some(max(from, 0), to, func(i int) bool { return slices.Contains(lows, r.words[i].low) })
 }
 
-// before reports whether low is in words[from:i].
-func (r *reader) before(from, i int, low string) bool {
-	for j := max(from, 0); j < i; j++ {
-		if r.words[j].low == low {
-			return true
-		}
-	}
-	return false
-}
-
-// later reports whether low is after word i.
-func (r *reader) later(i, to int, low string) bool { return r.before(i+1, to, low) }
+// later reports whether one of lows is after word i.
+func (r *reader) later(i, to int, lows ...string) bool { return r.anyOf(i+1, to, lows...) }
 
 // has reports whether words[from:to] has a word of the class.
 func (r *reader) has(from, to int, c class) bool {
-	for i := from; i < to; i++ {
-		if r.words[i].entry.is(c) {
-			return true
-		}
-	}
-	return false
+	return r.some(from, to, func(i int) bool { return r.words[i].entry.is(c) })
 }
 
 func (r *reader) negated(from, i int) bool { return r.has(max(from, i-3), i, negative) }
 
 // figure reports whether there is a number after word i.
 func (r *reader) figure(i, to int) bool {
-	for j := i + 1; j < to; j++ {
-		if c := r.text[r.words[j].start]; c >= '0' && c <= '9' {
-			return true
-		}
-	}
-	return false
+	return r.some(i+1, to, func(j int) bool { c := r.text[r.words[j].start]; return c >= '0' && c <= '9' })
 }
 
 // clause returns the start of the clause that contains word i.
@@ -378,30 +305,23 @@ func (r *reader) clause(from, i int) int {
 
 // guesses reports whether a sentence is a supposition: "I think we must have …".
 func (r *reader) guesses(from, to int) bool {
-	for i := from; i < to && i < from+4; i++ {
-		switch r.words[i].low {
-		case "guess", "suppose", "wonder", "wondering", "maybe", "perhaps", "apparently", "imagine", "supposedly", "bet":
-			return true
-		case "think", "believe", "assume":
-			if i > from && r.words[i-1].entry.is(first) {
-				return true
-			}
-		}
-	}
-	return false
+	return r.some(from, min(to, from+4), func(i int) bool {
+		return r.is(i, "guess", "suppose", "wonder", "wondering", "maybe", "perhaps", "apparently", "imagine", "supposedly", "bet") ||
+			r.is(i, "think", "believe", "assume") && i > from && r.words[i-1].entry.is(first)
+	})
 }
 
 // must reports whether the modal at i sets a rule. It does not in "must have been", "you
 // must be tired" and "I must admit".
 func (r *reader) must(from, i, to int) bool {
-	if r.is(i+1, "have") || r.is(i+1, "feel") || r.is(i+1, "admit") || r.is(i+1, "say") || r.is(i+1, "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
+	if r.is(i+1, "have", "feel", "admit", "say", "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
 		return false
 	}
 	at := r.clause(from, i)
-	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.isFeeling(i+2)) || r.due(i, to) {
+	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || feelings[r.word(i+2)]) || r.due(i, to) {
 		return false
 	}
-	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
+	if r.is(i-1, "what", "who") || r.anyOf(from, i, "wants", "wanting") {
 		return false
 	}
 	if r.has(at, i, first) && !r.has(at, i, determiner) || r.words[i].low == "shall" && r.has(at, i, plural|first) {
@@ -451,20 +371,16 @@ func (r *reader) regulated(from, i int) bool {
 	if i > from && r.words[i-1].entry.is(neuter) && !r.is(i-1, "this") {
 		return r.voice == nobody
 	}
+	thing := r.voice != person
 	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i && f.Type == Person && f.Name != "user" && !strings.HasSuffix(f.Name, " team") {
-			return false
+		if f := &r.found[k]; f.from >= at && f.to <= i {
+			if f.Type == Person && f.Name != "user" && !strings.HasSuffix(f.Name, " team") {
+				return false
+			}
+			thing = thing || !f.weak && (f.Type == System || f.Type == Tool || f.Known)
 		}
 	}
-	if r.voice != person {
-		return true
-	}
-	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i && !f.weak && (f.Type == System || f.Type == Tool || f.Known) {
-			return true
-		}
-	}
-	return false
+	return thing
 }
 
 // isNounSubject reports whether the word before i is a subject that is no pronoun.
@@ -482,7 +398,7 @@ func (r *reader) hasPresentVerb(from, i int) bool {
 	if r.has(at, i, past) || r.has(at, i, first|third) {
 		return false
 	}
-	return r.before(at, i, "is") || r.before(at, i, "are") || r.before(at, i, "isn't") || r.before(at, i, "aren't") || r.before(at, i, "ist") || r.before(at, i, "est") || r.before(at, i, "es") || r.before(at, i, "está")
+	return r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
 }
 
 // adverbFree reports whether the word before i does not weaken it, as in "is required".
@@ -496,11 +412,8 @@ func (r *reader) permits(i, to int) bool {
 	if r.is(i, "be") {
 		return r.participle(i + 1)
 	}
-	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open") && !r.is(i, "close") && !r.is(i, "load") && !r.is(i, "need") && !r.is(i, "get") && !r.is(i, "render") && !r.is(i, "see")
+	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open", "close", "load", "need", "get", "render", "see")
 }
-
-// opensWith reports whether low is the first word of a sentence.
-func (r *reader) opensWith(from int, low string) bool { return r.is(from, low) }
 
 // hasLimit reports whether "at most 3" in a sentence is a limit, and not a count of what
 // there was.
@@ -508,7 +421,7 @@ func (r *reader) hasLimit(from, to int) bool {
 	if r.voice == person || r.has(from, to, past|first) {
 		return false
 	}
-	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.before(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
+	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.anyOf(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
 }
 
 // isConduct reports whether the text says how to behave and not what to do with a thing:
@@ -522,10 +435,10 @@ func (r *reader) isConduct(primary *found) bool {
 		to := r.end(from)
 		for i := from; i < to; i++ {
 			w := &r.words[i]
-			if !behaves(w.low) || !r.orders(from, i) && !r.forbidden(from, i) {
+			if !behaviours[w.low] || !r.orders(from, i) && !r.forbidden(from, i) {
 				continue
 			}
-			return primary.Confidence <= ByObject || language(primary.Name) || r.has(i+1, min(i+3, to), first)
+			return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 		}
 	}
 	return false
@@ -543,23 +456,10 @@ func (r *reader) forbidden(from, i int) bool {
 	return false
 }
 
-// behaves reports whether a verb is something that an assistant does in any conversation.
-func behaves(low string) bool {
-	switch low {
-	case "answer", "reply", "respond", "write", "speak", "talk", "say", "ask", "explain", "format", "address", "greet", "call", "translate", "summarise",
-		"summarize", "be", "use", "commit", "apologise", "apologize", "antworte", "antworten":
-		return true
-	}
-	return false
-}
+// behaviours are verbs for what an assistant does in any conversation.
+var behaviours = analysis.Set(`answer reply respond write speak talk say ask explain format address greet call translate summarise summarize be use commit apologise
+	apologize antworte antworten`)
 
-// language reports whether name is that of a human language.
-func language(name string) bool {
-	switch name {
-	case "english", "german", "french", "spanish", "italian", "portuguese", "dutch", "polish", "russian", "ukrainian", "turkish", "chinese", "mandarin",
-		"japanese", "korean", "arabic", "hebrew", "hindi", "swedish", "norwegian", "danish", "finnish", "greek", "czech", "hungarian", "romanian", "vietnamese",
-		"deutsch", "francais", "espanol", "englisch":
-		return true
-	}
-	return false
-}
+// languages are the names of human languages.
+var languages = analysis.Set(`english german french spanish italian portuguese dutch polish russian ukrainian turkish chinese mandarin japanese korean arabic hebrew hindi
+	swedish norwegian danish finnish greek czech hungarian romanian vietnamese deutsch francais espanol englisch`)

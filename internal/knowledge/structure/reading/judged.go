@@ -31,7 +31,7 @@ func (r *reader) judged(rules found) found {
 		least = overName
 	}
 	best, likely := found{}, least
-	for from, n := r.body, 0; from < len(r.words) && n < 2; from, n = r.after(from), n+1 {
+	for from, n := r.body, 0; from < len(r.words) && n < 2; from, n = r.end(from), n+1 {
 		to := from
 		for to < r.end(from) && !r.words[to].aside {
 			to++

@@ -43,15 +43,13 @@ var littleWords = [tongues]struct{ articles, others string }{
 var foreignWords = sync.OnceValue(func() map[string][2]uint8 {
 	m := map[string][2]uint8{}
 	for t := german; t < tongues; t++ {
-		for w := range strings.FieldsSeq(littleWords[t].articles) {
-			e := m[w]
-			e[0], e[1] = e[0]|1<<t, e[1]|1<<t
-			m[w] = e
-		}
-		for w := range strings.FieldsSeq(littleWords[t].others) {
-			e := m[w]
-			e[0] |= 1 << t
-			m[w] = e
+		for i, list := range []string{littleWords[t].others, littleWords[t].articles} {
+			for w := range strings.FieldsSeq(list) {
+				e := m[w]
+				e[0] |= 1 << t
+				e[1] |= uint8(i) << t
+				m[w] = e
+			}
 		}
 	}
 	return m
@@ -169,12 +167,7 @@ func topic(text string) string {
 			if i > maxTopic {
 				break
 			}
-			ends := counting(runes[i])
-			switch runes[i] {
-			case 'は', 'が', 'を', '是', '在', '由', '要', '不', '用', '从', '归', '已', '只', '必', '还', '改', '有', '定', '说', '加', '禁', '占', '规', '到', '的', '换':
-				ends = true
-			}
-			if ends {
+			if counting(runes[i]) || strings.ContainsRune("はがを是在由要不用从归已只必还改有定说加禁占规到的换", runes[i]) {
 				if t := string(runes[:i]); i >= 2 && t != "これ" && t != "それ" && t != "あれ" && !strings.ContainsAny(t, "我你他她这那私今来") {
 					return t
 				}

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -59,7 +60,7 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 		add(l.words, func(e *entry) { e.class |= l.class })
 	}
 	for name := range productIndex().of {
-		if e := m[name]; len(name) > 2 && !strings.Contains(name, " ") && e.class == 0 && !analysis.IsStopWord(name) && !number(name) && !isWordToo(name) {
+		if e := m[name]; len(name) > 2 && !strings.Contains(name, " ") && e.class == 0 && !analysis.IsStopWord(name) && !number(name) && !wordsToo[name] {
 			add(name, func(e *entry) { e.class |= product })
 		}
 	}
@@ -72,9 +73,7 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	}
 	for i, a := range aspects {
 		add(a.cues, func(e *entry) {
-			if e.aspect == 0 {
-				e.aspect = uint8(i + 1)
-			}
+			e.aspect = cmp.Or(e.aspect, uint8(i+1))
 		})
 	}
 	return m
@@ -114,19 +113,13 @@ const commonWords = `
 	ai cd ci cors crud db dns dom eof fk gpu gui ide iot jwt kpi lan ml mvp nlp null oauth ok orm os pc pk qa ram rbac rest rfc saas sla sms smtp ssh sso ssl tcp tls todo tti udp utf uuid vm vpn wasm wcag wip
 	anybody anything best bunch couple evening everybody everyone fun half hand hands heart hope kid kids kind luck man mom dad men nothing someone something sense smile somewhere spot tons tough vibes woman women`
 
-// isWordToo reports whether a product's name is also a word, so that it needs a
-// capital.
-func isWordToo(name string) bool {
-	switch name {
-	case "argo", "black", "bun", "celery", "claude", "compose", "consul", "couch", "cursor", "dart", "drone", "eclipse", "electron", "envoy", "express", "flux", "flutter", "harbor", "helm", "istio", "kong", "lambda", "linear", "locust",
-		"loki", "mocha", "mise", "named", "nest", "ninja", "nix", "nomad", "notion", "obsidian", "phoenix", "plaid", "poetry", "prefect", "presto", "puma", "pulsar", "rabbit", "rails", "railway", "react", "remix", "render", "rocky",
-		"rollup", "ruby", "rust", "scala", "sentry", "slack", "snowflake", "solid", "sonar", "spring", "squid", "stripe", "swift", "temporal", "tilt", "vault", "varnish", "yarn", "zed", "zig", "zoom", "java", "python", "perl", "julia",
-		"vim", "angular", "asana", "babel", "biome", "caddy", "cargo", "clippy", "cypress", "discord", "gemini", "intercom", "insomnia", "jest", "kube", "miro", "postman", "prom", "remote", "trello", "bind", "hive", "beam", "bash", "composer",
-		"bundler", "vagrant", "packer", "alpine", "fedora", "arduino", "asterisk", "dynamo", "drizzle", "iceberg", "gmail", "mastodon", "hass", "influx", "scylla", "valkey", "tempo", "astro", "buildkite", "rancher":
-		return true
-	}
-	return false
-}
+// wordsToo are names of products that are also words, so that they need a capital.
+var wordsToo = analysis.Set(`argo black bun celery claude compose consul couch cursor dart drone eclipse electron envoy express flux flutter harbor helm istio kong
+	lambda linear locust loki mocha mise named nest ninja nix nomad notion obsidian phoenix plaid poetry prefect presto puma pulsar rabbit rails
+	railway react remix render rocky rollup ruby rust scala sentry slack snowflake solid sonar spring squid stripe swift temporal tilt vault
+	varnish yarn zed zig zoom java python perl julia vim angular asana babel biome caddy cargo clippy cypress discord gemini intercom insomnia
+	jest kube miro postman prom remote trello bind hive beam bash composer bundler vagrant packer alpine fedora arduino asterisk dynamo drizzle
+	iceberg gmail mastodon hass influx scylla valkey tempo astro buildkite rancher`)
 
 // genericWords are nouns of any text about a project. A thing with such a name is
 // always called by more words than that. The other common words ("search",

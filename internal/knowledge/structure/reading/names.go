@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // name finds the names in the text, in their order. Known names come first, since
@@ -236,28 +238,20 @@ func (r *reader) person(f *found) bool {
 	if !r.words[f.from].upper {
 		return false
 	}
-	if f.to < len(r.words) && takesPerson(r.words[f.to].low) {
+	if f.to < len(r.words) && personVerbs[r.words[f.to].low] {
 		return true
 	}
 	if f.from == 0 {
 		return false
 	}
-	switch r.words[f.from-1].low {
-	case "told", "asked", "met", "ask", "tell", "married", "mr", "mrs", "ms", "dr", "named", "friend", "sister", "brother", "colleague", "boss", "hey", "hi", "thanks":
-		return true
-	}
-	return false
+	return r.is(f.from-1, "told", "asked", "met", "ask", "tell", "married", "mr", "mrs", "ms", "dr", "named", "friend", "sister", "brother",
+		"colleague", "boss", "hey", "hi", "thanks")
 }
 
-// takesPerson reports whether a verb has a person as its subject.
-func takesPerson(low string) bool {
-	switch low {
-	case "said", "says", "told", "asked", "asks", "thinks", "thought", "wants", "wanted", "likes", "liked", "loves", "loved", "prefers", "preferred", "hates", "lives", "lived", "moved", "went", "knows",
-		"owns", "maintains", "leads", "reviews", "reviewed", "joined", "left", "decided", "agreed", "suggested", "mentioned", "explained", "believes", "feels", "felt", "enjoys", "works", "worked", "wrote", "bought":
-		return true
-	}
-	return false
-}
+// personVerbs have a person as their subject.
+var personVerbs = analysis.Set(`said says told asked asks thinks thought wants wanted likes liked loves loved prefers preferred hates lives lived moved went knows owns
+	maintains leads reviews reviewed joined left decided agreed suggested mentioned explained believes feels felt enjoys works worked wrote
+	bought`)
 
 // written returns the name at word i and its number of words; 0 if the word is not
 // written as a name.
@@ -293,7 +287,7 @@ func (r *reader) written(i int) (Mention, int) {
 	if w.entry.is(product) {
 		return Mention{Name: w.name, Display: r.text[w.start:w.end], Type: Tool, Confidence: ByProduct}, 1
 	}
-	if i > 1 && (r.is(i-1, "called") || r.is(i-1, "named")) && !w.entry.is(function|past|finite|verb) && !r.words[i-2].entry.is(function|past|finite|verb) && !number(w.name) {
+	if i > 1 && r.is(i-1, "called", "named") && !w.entry.is(function|past|finite|verb) && !r.words[i-2].entry.is(function|past|finite|verb) && !number(w.name) {
 		f := found{Mention: Mention{Name: w.name, Display: r.text[w.start:w.end], Confidence: ByCapital}, from: i, to: i + 1} // "a project called opencode"
 		f.Type = r.kind(&f)
 		return f.Mention, 1
@@ -307,8 +301,7 @@ func (r *reader) numbered(i int) int {
 	if w := &r.words[i]; !w.capitals || w.possessive || i+1 >= len(r.words) || r.words[i+1].broken {
 		return 0
 	}
-	x := &r.words[i+1]
-	if len(x.low) < 3 || strings.Trim(x.low, "0123456789") != "" {
+	if low := r.words[i+1].low; len(low) < 3 || strings.Trim(low, "0123456789") != "" {
 		return 0
 	}
 	return 2
@@ -342,7 +335,7 @@ func (r *reader) capitals(i int) int {
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
 		return 0
 	case !w.opens && r.tongue == german: // every noun has a capital
-		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && takesPerson(r.words[i+1].low) {
+		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personVerbs[r.words[i+1].low] {
 			return 1
 		}
 		return 0
@@ -353,7 +346,7 @@ func (r *reader) capitals(i int) int {
 		return 1
 	case w.entry.is(common):
 		return 0
-	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && takesPerson(r.words[i+1].low):
+	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && personVerbs[r.words[i+1].low]:
 		return 1
 	}
 	return 0
@@ -436,16 +429,14 @@ func (r *reader) determined(i int) bool {
 // verbal reports whether a word before a noun is probably a verb form or an adverb:
 // "using", "deployed", "quickly".
 func verbal(w *word) bool {
-	n := len(w.low)
-	if n < 5 || w.upper && !w.opens {
+	if len(w.low) < 5 || w.upper && !w.opens {
 		return false
 	}
-	switch w.low[n-2:] {
-	case "ly", "ed":
-		return true
-	}
-	return w.low[n-3:] == "ing" && !w.entry.is(common) && w.low != "staging" && w.low != "billing" && w.low != "pricing" && w.low != "onboarding" && w.low != "shipping" && w.low != "logging" && w.low != "routing" && w.low != "messaging"
+	return fits(w.low, strings.HasSuffix, "ly", "ed") || strings.HasSuffix(w.low, "ing") && !w.entry.is(common) && !gerunds[w.low]
 }
+
+// gerunds are names of things that a project has.
+var gerunds = analysis.Set("staging billing pricing onboarding shipping logging routing messaging")
 
 // Variants returns the names under which a thing may be filed that a text calls name.
 // They are distinct, in the form of analysis.Entity, the most literal first: the name

@@ -1,5 +1,11 @@
 package reading
 
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
+
 // orders reports whether word i begins a clause. "please", "and", a condition or "I
 // want you to" may precede it.
 func (r *reader) orders(from, i int) bool {
@@ -24,25 +30,14 @@ func (r *reader) orders(from, i int) bool {
 // wish reports whether "I want you to", "I'd like you to", "remember to" or a similar
 // phrase is before word j.
 func (r *reader) wish(from, j int) bool {
-	if j-2 >= from && r.is(j-1, "you") {
-		switch r.words[j-2].low {
-		case "want", "need", "like", "expect", "ask", "prefer", "tell", "asking", "remind":
-			return true
-		}
-	}
-	return j-1 >= from && (r.is(j-1, "remember") || r.is(j-1, "sure"))
+	return j-2 >= from && r.is(j-1, "you") && r.is(j-2, "want", "need", "like", "expect", "ask", "prefer", "tell", "asking", "remind") ||
+		j-1 >= from && r.is(j-1, "remember", "sure")
 }
 
-// isConversational reports whether a verb is used in orders that only express kindness or continue
-// a conversation.
-func isConversational(low string) bool {
-	switch low {
-	case "mind", "worry", "know", "think", "forget", "get", "give", "be", "let", "stop", "seen", "been", "say", "ever", "again", "even", "really", "care", "have", "miss", "hesitate", "want", "need", "had", "feel",
-		"like", "love", "see", "believe", "wanna", "a", "an", "the", "in", "on", "to", "have to", "sweat", "underestimate":
-		return true
-	}
-	return false
-}
+// conversational verbs are used in orders that only express kindness or continue a
+// conversation.
+var conversational = analysis.Set(`mind worry know think forget get give be let stop seen been say ever again even really care have miss hesitate want need had feel like love
+	see believe wanna a an the in on to sweat underestimate`)
 
 // isBaseVerb reports whether word i can be a verb in its base form.
 func (r *reader) isBaseVerb(i int) bool {
@@ -72,7 +67,7 @@ func (r *reader) isStandingOrder(from, i, to int) bool {
 		return false
 	}
 	if r.orders(from, i) { // "never deploy"
-		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low) && r.ordered(from, i, next)
+		return r.voice != person && r.isBaseVerb(next) && !conversational[r.words[next].low] && r.ordered(from, i, next)
 	}
 	prev := &r.words[i-1]
 	switch {
@@ -81,7 +76,7 @@ func (r *reader) isStandingOrder(from, i, to int) bool {
 	case prev.low == "may" || prev.low == "can":
 		return r.words[i].low == "never" && r.regulated(from, i-1)
 	case prev.entry.is(plural) && !prev.entry.is(determiner): // we never deploy
-		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low)
+		return r.voice != person && r.isBaseVerb(next) && !conversational[r.words[next].low]
 	case r.words[i].low == "never" && (prev.code || prev.path) && r.words[next].entry.is(verb): // `a` and `b` never import `c`
 		return r.voice != person
 	case prev.low == "are" || prev.low == "is" || prev.low == "be": // secrets are never logged
@@ -89,7 +84,7 @@ func (r *reader) isStandingOrder(from, i, to int) bool {
 	case prev.low == "to": // remember to always, I want you to never
 		return r.voice != person && r.wish(from, i-1)
 	case prev.low == "you":
-		return r.voice == user && r.before(from, i, "that") && (r.before(from, i, "want") || r.before(from, i, "prefer") || r.before(from, i, "like"))
+		return r.voice == user && r.anyOf(from, i, "that") && r.anyOf(from, i, "want", "prefer", "like")
 	}
 	return false
 }
@@ -113,11 +108,8 @@ func (r *reader) participle(i int) bool {
 	if n > 3 && w.low[n-2:] == "ed" {
 		return true
 	}
-	switch w.low {
-	case "written", "sent", "kept", "put", "stored", "read", "run", "set", "given", "taken", "held", "built", "shown", "overwritten", "reset", "rewritten", "left", "made", "done":
-		return true
-	}
-	return false
+	return r.is(i, "written", "sent", "kept", "put", "stored", "read", "run", "set", "given", "taken", "held", "built", "shown", "overwritten",
+		"reset", "rewritten", "left", "made", "done")
 }
 
 // forbids reports whether the negation at i is a prohibition: "do not deploy".
@@ -132,7 +124,7 @@ func (r *reader) forbids(from, i, to int) bool {
 	if r.is(next, "ever") { // do not ever
 		next++
 	}
-	if next >= to || r.voice == person || !r.isBaseVerb(next) || isConversational(r.words[next].low) {
+	if next >= to || r.voice == person || !r.isBaseVerb(next) || conversational[r.words[next].low] {
 		return false
 	}
 	if r.orders(from, at) {
@@ -141,14 +133,14 @@ func (r *reader) forbids(from, i, to int) bool {
 		}
 		switch r.words[next].low {
 		case "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@":
-			if r.words[next].stop != 0 || next+1 == to || r.is(next+1, "me") || r.is(next+1, "us") {
+			if r.words[next].stop != 0 || next+1 == to || r.is(next+1, "me", "us") {
 				return false
 			}
 		}
 		return true
 	}
 	prev := &r.words[at-1]
-	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && (r.later(i, to, "without") || r.later(i, to, "before"))
+	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && r.later(i, to, "without", "before")
 }
 
 // regulates reports whether the words at i are a phrase other than a modal verb with
@@ -162,7 +154,7 @@ func (r *reader) regulates(from, i, to int) bool {
 	at := r.clause(from, i)
 	switch r.words[i].low {
 	case "is", "are":
-		if r.words[i].low == "is" && r.opensWith(at, "nothing") && (r.is(i+1, "ever") || r.is(i+1, "to")) { // nothing is ever deleted by hand
+		if r.words[i].low == "is" && r.is(at, "nothing") && r.is(i+1, "ever", "to") { // nothing is ever deleted by hand
 			return true
 		}
 		next := i + 1
@@ -171,16 +163,16 @@ func (r *reader) regulates(from, i, to int) bool {
 		}
 		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "cannot", "can't":
-		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.isNounSubject(from, i)
+		return r.is(i+1, "be") && alterations[r.word(i+2)] && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "requires", "require", "needs", "need":
 		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
-			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.isNounSubject(from, i)
+			return r.is(at, "every", "each", "any") && r.regulated(from, i) && r.isNounSubject(from, i)
 		}
-		return isConsent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && isConsent(r.word(i+2)) && r.regulated(from, i)
+		return consents[r.word(i+1)] || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && consents[r.word(i+2)] && r.regulated(from, i)
 	case "under", "in", "on":
 		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
 	case "let", "allow", "permit":
-		return r.voice == nobody && (r.is(i-1, "don't") || r.is(i-1, "never") || r.is(i-1, "not")) && (r.is(i-2, "we") || r.is(i-2, "do"))
+		return r.voice == nobody && r.is(i-1, "don't", "never", "not") && r.is(i-2, "we", "do")
 	case "may":
 		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.numberFollows(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.numberFollows(i+4, to)) ||
 			r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more"))
@@ -198,7 +190,7 @@ func (r *reader) regulates(from, i, to int) bool {
 		if i == at && r.recurs(i, to) && !r.has(i, to, past|first|auxiliary|finite) { // no deploys on Fridays
 			return true
 		}
-		return (i == at || r.is(i-1, "that")) && i+2 < to && (r.later(i+1, to, "unless") || r.later(i+1, to, "without")) && !r.has(i, to, past|first)
+		return (i == at || r.is(i-1, "that")) && i+2 < to && r.later(i+1, to, "unless", "without") && !r.has(i, to, past|first)
 	case "keep":
 		return r.orders(from, i) && r.later(i, to, "out") && r.voice != user
 	}
@@ -209,9 +201,8 @@ func (r *reader) regulates(from, i, to int) bool {
 // do: "whoever merges has to …".
 func (r *reader) obligesWhoever(i, to int) bool {
 	for j := i + 1; j < to; j++ {
-		switch r.words[j].low {
-		case "must", "needs", "has":
-			return r.words[j].low == "must" || r.is(j+1, "to")
+		if r.is(j, "must", "needs", "has") {
+			return r.is(j, "must") || r.is(j+1, "to")
 		}
 	}
 	return false
@@ -223,21 +214,12 @@ func (r *reader) recurs(i, to int) bool {
 	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
 		return false
 	}
-	switch r.words[to-1].low {
-	case "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays":
-		return true
-	}
-	return false
+	return r.is(to-1, "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays")
 }
 
 // numberFollows reports whether one of the next three words is a number.
 func (r *reader) numberFollows(i, to int) bool {
-	for j := i; j < min(to, i+3); j++ {
-		if isFigure(r.words[j].low) {
-			return true
-		}
-	}
-	return false
+	return r.some(i, min(to, i+3), func(j int) bool { return isFigure(r.words[j].low) })
 }
 
 // word returns word i in lower case, "" if it does not exist.
@@ -248,23 +230,11 @@ func (r *reader) word(i int) string {
 	return r.words[i].low
 }
 
-// alters reports whether a participle is an action that a thing may be protected from.
-func alters(low string) bool {
-	switch low {
-	case "changed", "edited", "altered", "modified", "deleted", "removed", "overwritten", "reopened", "reused", "bypassed", "skipped", "undone":
-		return true
-	}
-	return false
-}
+// alterations are participles of actions that a thing may be protected from.
+var alterations = analysis.Set(`changed edited altered modified deleted removed overwritten reopened reused bypassed skipped undone`)
 
-// isConsent reports whether a word is something that somebody must give first.
-func isConsent(low string) bool {
-	switch low {
-	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization", "approvals", "sign-offs", "signoffs":
-		return true
-	}
-	return false
-}
+// consents are things that somebody must give first.
+var consents = analysis.Set(`approval sign-off signoff consent permission authorisation authorization approvals sign-offs signoffs`)
 
 // foreign reports whether word i is part of a common form of must, must not, always or
 // never in German, French or Spanish.
@@ -274,12 +244,12 @@ func (r *reader) foreign(from, i, to int) bool {
 	}
 	switch r.words[i].low {
 	case "muss", "müssen": // not: ich muss, das muss an … liegen
-		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein") && !r.later(i, to, "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
+		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein", "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
 	case "darf", "dürfen":
 		if r.is(i+1, "man") && r.is(i+2, "ja") {
 			return false
 		}
-		return !r.around(from, i, "ich", "du") && (r.later(i, to, "nicht") || r.later(i, to, "nie") || r.later(i, to, "niemals") || r.later(i, to, "kein") || r.later(i, to, "keine") || r.later(i, to, "nur"))
+		return !r.around(from, i, "ich", "du") && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
 	case "nie", "niemals":
 		return (i == from || r.is(i-1, "bitte")) && r.german(to-1) && !r.has(i, to, first)
 	case "immer":
@@ -288,40 +258,31 @@ func (r *reader) foreign(from, i, to int) bool {
 		if i > from && r.words[i-1].upper && !r.words[i-1].opens || i > from && r.named(i-1, i) {
 			return false // "Yanis doit le faire"
 		}
-		return !r.around(from, i, "je", "tu", "il", "elle", "ce", "ça", "cela") && !r.is(i+1, "être") && !r.is(i+1, "avoir") || r.later(i, to, "jamais") || r.later(i, to, "pas")
+		return !r.around(from, i, "je", "tu", "il", "elle", "ce", "ça", "cela") && !r.is(i+1, "être", "avoir") || r.later(i, to, "jamais", "pas")
 	case "jamais":
 		return r.is(from, "ne") && i <= from+3
 	case "faut":
-		return r.before(from, i, "il") && !r.before(from, i, "ne") || r.before(from, i, "ne")
+		return r.anyOf(from, i, "il") && !r.anyOf(from, i, "ne") || r.anyOf(from, i, "ne")
 	case "toujours":
 		return i == from+1 && !r.words[from].entry.is(function)
 	case "nunca":
-		return i == from && !r.is(i+1, "he") && !r.is(i+1, "fui") && !r.is(i+1, "mais")
+		return i == from && !r.is(i+1, "he", "fui", "mais")
 	case "siempre":
-		return i == from || i == from+1 && !r.words[from].entry.is(function) && !r.is(from, "yo") && !r.is(from, "casi")
+		return i == from || i == from+1 && !r.words[from].entry.is(function) && !r.is(from, "yo", "casi")
 	case "debe", "deben":
-		return !r.is(i+1, "haber") && !r.is(i+1, "ser") && !r.is(i+1, "estar") && !r.is(i+1, "de") || r.before(from, i, "no")
+		return !r.is(i+1, "haber", "ser", "estar", "de") || r.anyOf(from, i, "no")
 	}
 	return false
 }
 
 // around reports whether one of the words is right before or after word i.
 func (r *reader) around(from, i int, lows ...string) bool {
-	for _, low := range lows {
-		if i > from && r.is(i-1, low) || r.is(i+1, low) {
-			return true
-		}
-	}
-	return false
+	return i > from && r.is(i-1, lows...) || r.is(i+1, lows...)
 }
 
 // german reports whether word i may be a German infinitive or imperative: it ends in
 // -en, -rn or -e.
 func (r *reader) german(i int) bool {
-	if i < 0 || i >= len(r.words) {
-		return false
-	}
-	low := r.words[i].low
-	n := len(low)
-	return n > 4 && (low[n-2:] == "en" || low[n-2:] == "rn" || low[n-1] == 'e')
+	low := r.word(i)
+	return len(low) > 4 && fits(low, strings.HasSuffix, "en", "rn", "e")
 }

@@ -47,32 +47,20 @@ func Product(name string) string {
 	if own, ok := p.of[name]; ok {
 		return own
 	}
-	if short := versionless(name); short != "" {
-		return p.of[short]
-	}
-	return ""
+	return p.of[versionless(name)]
 }
 
 // ProductNames returns all names of the product that a name stands for, its own first; nil
 // if it is no product. The caller must not change the result.
 func ProductNames(name string) []string {
-	if own := Product(name); own != "" {
-		return productIndex().names[own]
-	}
-	return nil
+	return productIndex().names[Product(name)]
 }
 
 // versionless returns a name without the version at its end; "" if it has none.
 func versionless(name string) string {
-	end := len(name)
-	for end > 0 && (name[end-1] >= '0' && name[end-1] <= '9' || name[end-1] == '.' || name[end-1] == 'x') {
-		end--
-	}
-	if end == len(name) || !strings.ContainsAny(name[end:], "0123456789") {
-		return ""
-	}
-	short := strings.TrimSuffix(name[:end], " v")
-	if short = strings.TrimSpace(short); len(short) < 3 {
+	bare := strings.TrimRight(name, "0123456789.x")
+	short := strings.TrimSpace(strings.TrimSuffix(bare, " v"))
+	if !strings.ContainsAny(name[len(bare):], "0123456789") || len(short) < 3 {
 		return ""
 	}
 	return short

@@ -172,17 +172,7 @@ func (r *reader) speak() {
 // speaks reports whether the words before a colon are a speaker and not a topic: words of a
 // conversation follow, or the claim came with that name.
 func (r *reader) speaks(from int) bool {
-	for i := from; i < len(r.words); i++ {
-		if r.words[i].entry.is(first | second | plural) {
-			return true
-		}
-	}
-	for _, e := range r.claim.Entities {
-		if analysis.Entity(e) == r.speaker.Name {
-			return true
-		}
-	}
-	return false
+	return r.has(from, len(r.words), first|second|plural) || slices.ContainsFunc(r.claim.Entities, func(e string) bool { return analysis.Entity(e) == r.speaker.Name })
 }
 
 // begin skips the first n words.
@@ -199,14 +189,11 @@ func (r *reader) begin(n int) {
 // named reports whether words can be a person's name: each has a capital, and none is common or
 // a product.
 func (r *reader) named(from, to int) bool {
-	for i := from; i < to; i++ {
+	return !r.some(from, to, func(i int) bool {
 		w := &r.words[i]
-		if !w.upper || w.code || w.path || w.capitals && w.end-w.start > 2 || w.entry.is(product|label|calendar) ||
-			to-from == 1 && w.entry.is(common|function|verb) || w.possessive {
-			return false
-		}
-	}
-	return true
+		return !w.upper || w.code || w.path || w.capitals && w.end-w.start > 2 || w.entry.is(product|label|calendar) ||
+			to-from == 1 && w.entry.is(common|function|verb) || w.possessive
+	})
 }
 
 // skipQuestion marks "(asked by Ana: …)" at the end, which extraction adds: it is somebody
@@ -279,12 +266,9 @@ func (r *reader) entities(primary *found) []Mention {
 		if m.Name == "" || len(out) == MaxEntities || canonical(m.Name) != m.Name {
 			return
 		}
-		for i := range out {
-			if out[i].Name == m.Name {
-				return
-			}
+		if !slices.ContainsFunc(out, func(o Mention) bool { return o.Name == m.Name }) {
+			out = append(out, *m)
 		}
-		out = append(out, *m)
 	}
 	if len(r.claim.Entities) > 0 && primary.Confidence >= ByObject {
 		if m, ok := r.givenSpelling(primary); ok {
@@ -293,7 +277,10 @@ func (r *reader) entities(primary *found) []Mention {
 			add(&primary.Mention)
 		}
 	}
-	r.addGivenNames(add)
+	for _, e := range r.claim.Entities {
+		m := r.givenName(e)
+		add(&m)
+	}
 	add(&primary.Mention)
 	for i := range r.found {
 		if !r.found[i].weak {
@@ -370,48 +357,35 @@ func Assign(c *ken.Claim, known Names) bool {
 	return changed
 }
 
-// addGivenNames adds the names that the claim came with.
-func (r *reader) addGivenNames(add func(*Mention)) {
-	for _, e := range r.claim.Entities {
-		if m, ok := r.addGivenName(e); ok {
-			add(&m)
-		}
-	}
-}
-
-// addGivenName returns the mention for a name that the claim came with.
-func (r *reader) addGivenName(e string) (Mention, bool) {
+// givenName returns the mention for a name that the claim came with. It is empty for what is
+// no name.
+func (r *reader) givenName(e string) Mention {
 	name := analysis.Entity(e)
 	if name == "" {
-		return Mention{}, false
+		return Mention{}
 	}
-	m := Mention{Name: name, Display: e, Type: r.typeOf(name), Confidence: ByGiven}
+	m := Mention{Name: name, Display: e, Type: TypeOf(name), Confidence: ByGiven}
+	if name == r.speaker.Name {
+		m.Type = Person
+	}
 	for i := range r.found {
 		if f := &r.found[i]; f.Name == name {
 			m.Type, m.Known = f.Type, f.Known
 		}
 	}
-	return m, true
+	return m
 }
 
 // givenSpelling returns the name that the claim came with that is another spelling of the
 // primary.
 func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 	for _, e := range r.claim.Entities {
-		m, ok := r.addGivenName(e)
-		if ok && (m.Name == primary.Name || headless(m.Name) == primary.Name || headless(primary.Name) == m.Name || OtherNumber(m.Name) == primary.Name) {
+		m := r.givenName(e)
+		if m.Name != "" && (m.Name == primary.Name || headless(m.Name) == primary.Name || headless(primary.Name) == m.Name || OtherNumber(m.Name) == primary.Name) {
 			return m, true
 		}
 	}
 	return Mention{}, false
-}
-
-// typeOf guesses the type of a name without its context.
-func (r *reader) typeOf(name string) Type {
-	if name == r.speaker.Name {
-		return Person
-	}
-	return TypeOf(name)
 }
 
 // TypeOf guesses the type from the name alone: a product is a tool, a file a system, the
@@ -440,9 +414,6 @@ func TypeOf(name string) Type {
 // evidence returns the file in the claim's evidence, if there is one.
 func (r *reader) evidence() found {
 	for _, e := range r.claim.Evidence {
-		if e.Path == "" {
-			continue
-		}
 		if name := analysis.Entity(e.Path); name != "" {
 			return found{Mention: Mention{Name: name, Display: e.Path, Type: System, Confidence: ByEvidence}}
 		}

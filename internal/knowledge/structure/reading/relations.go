@@ -58,14 +58,14 @@ var relations = sync.OnceValue(func() map[string][]relation {
 	add(Informs, 0.6, true, false, true, "subscribe to,listen to,consume from")
 	add(Informs, 0.6, false, false, true, "publish to,feed into,report to")
 	add(Uses, 0.6, false, false, false, "goes through,authenticates with,authenticates against,delegates to,writes into,forwards to,proxies to")
-	for _, verb := range []string{"stores", "keeps", "persists", "saves", "caches", "archives"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Uses, strength: 0.6, within: "in"})
-	}
-	for _, verb := range []string{"consumes", "reads", "receives", "gets", "fetches", "loads", "pulls", "takes"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Uses, strength: 0.6, within: "from"})
-	}
-	for _, verb := range []string{"sends", "writes", "publishes", "pushes", "emits"} {
-		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Informs, strength: 0.6, within: "to"})
+	for _, l := range [...]struct{ verbs, typ, within string }{
+		{"stores keeps persists saves caches archives", Uses, "in"},
+		{"consumes reads receives gets fetches loads pulls takes", Uses, "from"},
+		{"sends writes publishes pushes emits", Informs, "to"},
+	} {
+		for verb := range strings.FieldsSeq(l.verbs) {
+			m[verb] = append(m[verb], relation{words: []string{verb}, typ: l.typ, strength: 0.6, within: l.within})
+		}
 	}
 	return m
 })
@@ -76,8 +76,7 @@ func (r *reader) builtThing(i int) found {
 	if i < 2 || r.words[i].broken || r.words[i-1].possessive || r.words[i-1].name == "" || r.words[i-1].entry.is(function|calendar) {
 		return found{}
 	}
-	switch r.words[i-1].low {
-	case "problem", "problems", "issue", "issues", "error", "errors", "question", "bug": // examined with it, and not made of it
+	if r.is(i-1, "problem", "problems", "issue", "issues", "error", "errors", "question", "bug") { // examined with it, and not made of it
 		return found{}
 	}
 	from, _ := r.phrase(i - 1)
@@ -100,11 +99,7 @@ func (r *reader) relation(i, to int) *relation {
 		if i+len(p.words) > to {
 			continue
 		}
-		same := true
-		for n := 1; n < len(p.words) && same; n++ {
-			same = r.words[i+n].low == p.words[n] && !r.words[i+n].broken
-		}
-		if same {
+		if !r.some(i+1, i+len(p.words), func(j int) bool { return r.words[j].low != p.words[j-i] || r.words[j].broken }) {
 			return p
 		}
 	}
@@ -124,8 +119,8 @@ func (r *reader) endsList(from, j int) bool {
 // allowsVerb reports whether the words before i allow the phrase to be a verb.
 func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	j := i - 1
-	for j >= from && (r.words[j].low == "also" || r.words[j].low == "only" || r.words[j].low == "currently" || r.words[j].low == "now" || r.words[j].low == "already" || r.words[j].low == "still" ||
-		r.words[j].low == "heavily" || r.words[j].low == "mainly" || r.words[j].low == "therefore" || r.words[j].low == "always" || r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
+	for j >= from && (r.is(j, "also", "only", "currently", "now", "already", "still", "heavily", "mainly", "therefore", "always") ||
+		r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
 		j--
 	}
 	if j < from {
@@ -134,8 +129,7 @@ func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	w := &r.words[j]
 	switch {
 	case p.passive:
-		switch w.low {
-		case "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which":
+		if r.is(j, "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which") {
 			return true
 		}
 		// "the ledger, owned by Ada,": a participle right behind its noun
@@ -268,7 +262,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 	if fits == nil {
 		fits = suits[Unknown]
 	}
-	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.firstPerson(r.body, len(r.words))
+	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.has(r.body, len(r.words), first|plural)
 	var votes [64]int
 	best := 0
 	for i := range r.words {
@@ -301,12 +295,8 @@ func (r *reader) aspect(t Type, thing bool) string {
 // dependencies returns the relations between things that the text states.
 func (r *reader) dependencies(primary *found) []Dependency {
 	var out []Dependency
-	for from := r.body; from < len(r.words); {
-		to := r.end(from)
-		if r.words[to-1].stop != '?' {
-			out = r.related(out, from, to, primary)
-		}
-		from = to
+	for from, to := range r.statements() {
+		out = r.related(out, from, to, primary)
 	}
 	return out
 }
@@ -328,7 +318,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 			continue
 		}
 		clause := max(begin, r.clause(from, i))
-		if r.has(max(clause, i-4), i, negative) || r.before(clause, i, "if") || r.before(clause, i, "whether") || r.before(max(clause, i-3), i, "longer") ||
+		if r.has(max(clause, i-4), i, negative) || r.anyOf(clause, i, "if", "whether") || r.anyOf(max(clause, i-3), i, "longer") ||
 			r.is(i-1, "used") || r.is(i-1, "to") && r.is(i-2, "used") || r.has(max(clause, i-3), i, past) && !p.passive {
 			continue
 		}
@@ -358,7 +348,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		}
 		last = source
 		strength := p.strength
-		if r.has(clause, i, hedge) || r.before(clause, i, "trying") || r.before(clause, i, "planning") || r.before(clause, i, "considering") {
+		if r.has(clause, i, hedge) || r.anyOf(clause, i, "trying", "planning", "considering") {
 			strength /= 2
 		}
 		for k := range sources {
@@ -404,17 +394,14 @@ func (r *reader) link(out []Dependency, p *relation, source, target *found, stre
 		a.Name == "user" || b.Name == "user",
 		a.Type == Person && p.typ != Informs && p.typ != Blocks,
 		p.typ != OwnedBy && p.typ != Informs && b.Type == Person,
+		p.typ == OwnedBy && (b.weak || b.Type != Person && b.Type != Unknown),
 		r.voice == person && (a.weak || b.weak):
-		return out
-	case p.typ == OwnedBy && (b.weak || b.Type != Person && b.Type != Unknown):
 		return out
 	}
 	d := Dependency{Source: a.Name, Type: p.typ, Target: b.Name, Strength: strength}
-	for i := range out {
-		if o := &out[i]; o.Source == d.Source && o.Type == d.Type && o.Target == d.Target {
-			o.Strength = max(o.Strength, d.Strength)
-			return out
-		}
+	if i := slices.IndexFunc(out, func(o Dependency) bool { return o.Source == d.Source && o.Type == d.Type && o.Target == d.Target }); i >= 0 {
+		out[i].Strength = max(out[i].Strength, d.Strength)
+		return out
 	}
 	for _, f := range [...]*found{source, target} { // a thing that something depends on is worth naming
 		if f.weak && f.from < f.to && r.at(f.from) == nil {
@@ -544,11 +531,8 @@ func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) f
 		}
 		return r.purpose(end, to)
 	}
-	for k := range r.found {
-		if f := &r.found[k]; f.from >= at && f.to <= i {
-			if f.to < len(r.words) && r.words[f.to-1].possessive { // payments' mailer uses …
-				continue
-			}
+	for k := range r.found { // but not payments in "payments' mailer uses …"
+		if f := &r.found[k]; f.from >= at && f.to <= i && (f.to == len(r.words) || !r.words[f.to-1].possessive) {
 			return *f
 		}
 	}

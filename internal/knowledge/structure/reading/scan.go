@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -274,13 +275,13 @@ func opening(s string) (int, byte) {
 	case '-':
 		return 1, '('
 	}
-	switch {
-	case strings.HasPrefix(s, "“"), strings.HasPrefix(s, "«"), strings.HasPrefix(s, "„"):
-		return markLen(s), '"'
-	case strings.HasPrefix(s, "—"), strings.HasPrefix(s, "–"), strings.HasPrefix(s, "•"), strings.HasPrefix(s, "→"):
-		return markLen(s), '('
-	case strings.HasPrefix(s, "‘"), strings.HasPrefix(s, "’"):
-		return markLen(s), 0
+	switch r, n := utf8.DecodeRuneInString(s); r {
+	case '“', '«', '„':
+		return n, '"'
+	case '—', '–', '•', '→':
+		return n, '('
+	case '‘', '’':
+		return n, 0
 	}
 	return 0, 0
 }
@@ -291,10 +292,8 @@ func closing(s string) (int, byte) {
 		return 0, 0
 	}
 	switch c := s[len(s)-1]; c {
-	case '.', '?', '!', ';', ',':
+	case '.', '?', '!', ';', ',', ':':
 		return 1, c
-	case ':':
-		return 1, ':'
 	case ')', ']', '}', '>':
 		if c == ')' && strings.HasSuffix(s, "()") || c == '>' && strings.HasPrefix(s, "<") {
 			return 0, 0
@@ -305,19 +304,17 @@ func closing(s string) (int, byte) {
 	case '*', '_', '~', '|', '\'', '-', '\\':
 		return 1, 0
 	}
-	switch {
-	case strings.HasSuffix(s, "”"), strings.HasSuffix(s, "»"), strings.HasSuffix(s, "“"):
-		return lastLen(s), '"'
-	case strings.HasSuffix(s, "—"), strings.HasSuffix(s, "–"), strings.HasSuffix(s, "，"), strings.HasSuffix(s, "、"):
-		return lastLen(s), ','
-	case strings.HasSuffix(s, "。"), strings.HasSuffix(s, "！"), strings.HasSuffix(s, "；"):
-		return lastLen(s), '.'
-	case strings.HasSuffix(s, "？"):
-		return lastLen(s), '?'
-	case strings.HasSuffix(s, "…"):
-		return lastLen(s), '.'
-	case strings.HasSuffix(s, "’"), strings.HasSuffix(s, "‘"):
-		return lastLen(s), 0
+	switch r, n := utf8.DecodeLastRuneInString(s); r {
+	case '”', '»', '“':
+		return n, '"'
+	case '—', '–', '，', '、':
+		return n, ','
+	case '。', '！', '；', '…':
+		return n, '.'
+	case '？':
+		return n, '?'
+	case '’', '‘':
+		return n, 0
 	}
 	return 0, 0
 }
@@ -334,14 +331,7 @@ func wideMark(s string) int {
 	return 0
 }
 
-func markLen(s string) int { _, n := utf8.DecodeRuneInString(s); return n }
-func lastLen(s string) int { _, n := utf8.DecodeLastRuneInString(s); return n }
-
 // abbreviated reports whether the full stop after a word ends no sentence.
 func abbreviated(low string) bool {
-	switch low {
-	case "e.g", "i.e", "eg", "ie", "etc", "vs", "dr", "mr", "mrs", "ms", "st", "cf", "approx", "no", "inc":
-		return low != "no" && low != "etc"
-	}
-	return false
+	return slices.Contains([]string{"e.g", "i.e", "eg", "ie", "vs", "dr", "mr", "mrs", "ms", "st", "cf", "approx", "inc"}, low)
 }

@@ -1,6 +1,10 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // stated finds names by their position: on both sides of a relation phrase ("Booking depends
 // on search and on identity"), and as what a rule is made for ("jobs in the scheduler must be
@@ -26,7 +30,7 @@ func (r *reader) stated() {
 				continue
 			}
 			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.allowsVerb(p, from, i)) {
-				if !r.subjects(from, i, p) && !r.is(i-1, "and") && !r.is(i-1, "which") {
+				if !r.subjects(from, i, p) && !r.is(i-1, "and", "which") {
 					continue
 				}
 				if after := r.behind(i, to, p); after < to {
@@ -61,7 +65,7 @@ func (r *reader) governs(i, to int) bool {
 	case "has", "have":
 		return r.is(i+1, "to")
 	case "is", "are", "should", "can":
-		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || isInvariant(r.words[i+1].low) || isBan(r.words[i+1].low))
+		return i+1 < to && (r.is(i+1, "never", "always", "only", "not") || invariants[r.words[i+1].low] || bans[r.words[i+1].low])
 	}
 	return false
 }
@@ -150,19 +154,13 @@ func nominal(w *word, free bool) bool {
 	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return false
 	}
-	switch w.low {
-	case "nothing", "anything", "everything", "something", "everybody", "everyone", "anybody", "someone", "else":
+	if indefinites[w.low] || w.entry.is(function|past|calendar|adjective) || !w.entry.is(common) && (w.entry.is(finite) || w.entry.is(verb) && !free) {
 		return false
 	}
-	if w.entry.is(function|past|calendar|adjective) || w.entry.is(finite) && !w.entry.is(common) {
-		return false
-	}
-	if w.entry.is(verb) && !w.entry.is(common) && !free {
-		return false
-	}
-	n := len(w.low)
-	return n < 5 || w.low[n-2:] != "ly" && w.low[n-2:] != "ed" || w.upper && !w.opens
+	return len(w.low) < 5 || !fits(w.low, strings.HasSuffix, "ly", "ed") || w.upper && !w.opens
 }
+
+var indefinites = analysis.Set("nothing anything everything something everybody everyone anybody someone else")
 
 // insertSpan adds a noun phrase as a name, and records the parts of a compound.
 func (r *reader) insertSpan(s *span, confidence float64) bool {
@@ -198,12 +196,7 @@ func (r *reader) compound(from, to int) {
 
 // graded reports whether a word has the ending of an adjective or adverb.
 func graded(low string) bool {
-	for _, end := range [...]string{"ed", "ly", "al", "ous", "ive", "ful", "less", "able", "ible", "ic", "ary", "ate", "ent", "ant"} {
-		if strings.HasSuffix(low, end) {
-			return true
-		}
-	}
-	return false
+	return fits(low, strings.HasSuffix, "ed", "ly", "al", "ous", "ive", "ful", "less", "able", "ible", "ic", "ary", "ate", "ent", "ant")
 }
 
 // subjects finds the names before the phrase at word i, including every member of a list. It
@@ -211,12 +204,9 @@ func graded(low string) bool {
 func (r *reader) subjects(from, i int, p *relation) bool {
 	j, be := i-1, false
 	many := p.infinite
-	for j >= from && !r.words[j+1].broken && (r.words[j].entry.is(auxiliary) || r.words[j].entry.is(hedge) || adverb(r.words[j].low)) {
-		switch r.words[j].low {
-		case "is", "was", "are", "were", "be", "been", "being":
-			be = true
-			many = many || r.words[j].low == "are" || r.words[j].low == "were"
-		}
+	for j >= from && !r.words[j+1].broken && (r.words[j].entry.is(auxiliary) || r.words[j].entry.is(hedge) || adverbs[r.words[j].low]) {
+		be = be || r.is(j, "is", "was", "are", "were", "be", "been", "being")
+		many = many || r.is(j, "are", "were")
 		j--
 	}
 	if j < from || r.words[j+1].broken {
@@ -256,14 +246,8 @@ func (r *reader) joint(from, i int) int {
 	return -1
 }
 
-// adverb reports whether a word can be between a subject and its verb.
-func adverb(low string) bool {
-	switch low {
-	case "also", "only", "currently", "now", "already", "still", "heavily", "mainly", "therefore", "always", "both", "all", "never", "not":
-		return true
-	}
-	return false
-}
+// adverbs can be between a subject and its verb.
+var adverbs = analysis.Set(`also only currently now already still heavily mainly therefore always both all never not`)
 
 // objects finds the names after a phrase, including every member of a list.
 func (r *reader) objects(i, to int, p *relation) {
@@ -297,9 +281,7 @@ func (r *reader) objects(i, to int, p *relation) {
 			i++
 		}
 		switch {
-		case i < to && !r.words[i].broken && (r.words[i].low == "and" || r.words[i].low == "or"):
-			i++
-		case i < to && r.words[i-1].stop == ',' && (r.words[i].low == "and" || r.words[i].low == "or"):
+		case i < to && (!r.words[i].broken || r.words[i-1].stop == ',') && r.is(i, "and", "or"):
 			i++
 		case i < to && r.words[i-1].stop == ',' && (r.words[i].low == prep || r.at(i) != nil || r.words[i].entry.is(determiner)):
 		default:
@@ -328,10 +310,5 @@ func (r *reader) isNameable(from, to int, bare bool, p *relation) bool {
 
 // isDeed reports whether a noun names an action or a quality, by its ending.
 func isDeed(low string) bool {
-	for _, end := range [...]string{"tion", "sion", "ment", "ance", "ence", "ness", "ity", "al", "ing", "ism", "ship"} {
-		if strings.HasSuffix(low, end) {
-			return true
-		}
-	}
-	return false
+	return fits(low, strings.HasSuffix, "tion", "sion", "ment", "ance", "ence", "ness", "ity", "al", "ing", "ism", "ship")
 }

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -21,7 +22,7 @@ const (
 // primary returns what the text is about.
 func (r *reader) primary() found {
 	best := found{}
-	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.after(from) {
+	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.end(from) {
 		f := r.about(from)
 		if f.Confidence > best.Confidence {
 			best = f
@@ -64,11 +65,9 @@ func (r *reader) possessor() found {
 		return found{}
 	}
 	for i := r.body; i+1 < len(r.words); i++ {
-		w := &r.words[i]
-		if !w.possessive || w.quoted || w.aside || w.entry.is(function) || Common(w.low) {
-			continue
+		if w := &r.words[i]; w.possessive && !w.quoted && !w.aside && !w.entry.is(function) && !Common(w.low) {
+			return found{Mention: Mention{Name: w.low, Display: w.low, Type: Unknown, Confidence: BySubject}, from: i, to: i + 1}
 		}
-		return found{Mention: Mention{Name: w.low, Display: w.low, Type: Unknown, Confidence: BySubject}, from: i, to: i + 1}
 	}
 	return found{}
 }
@@ -79,14 +78,14 @@ func (r *reader) permitted() found {
 	if !r.rule || r.voice != nobody {
 		return found{}
 	}
-	for from := r.body; from < len(r.words); from = r.after(from) {
+	for from := r.body; from < len(r.words); from = r.end(from) {
 		to := r.end(from)
 		for i := from; i+2 < to; i++ {
 			if w := &r.words[i]; w.low != "may" && w.low != "must" && w.low != "can" || w.quoted || w.aside {
 				continue
 			}
 			k := i + 1
-			for k < to && (r.words[k].entry.is(negative) || adverb(r.words[k].low)) {
+			for k < to && (r.words[k].entry.is(negative) || adverbs[r.words[k].low]) {
 				k++
 			}
 			if k+1 < to && r.words[k].entry.is(verb) {
@@ -105,17 +104,14 @@ func (r *reader) saidToPerson() bool {
 	return r.voice == person || r.voice == nobody && r.speaker.Name != ""
 }
 
-// after returns the index of the first word of the next sentence.
-func (r *reader) after(i int) int {
+// end returns the end of the sentence of word i.
+func (r *reader) end(i int) int {
 	s := r.words[i].sentence
 	for i < len(r.words) && r.words[i].sentence == s {
 		i++
 	}
 	return i
 }
-
-// end returns the end of the sentence of word i.
-func (r *reader) end(i int) int { return r.after(i) }
 
 // about returns what the sentence that begins at from is about, if it says so.
 func (r *reader) about(from int) found {
@@ -136,7 +132,7 @@ func (r *reader) introduced(from, to int) int {
 			if r.has(i+1, to, auxiliary|finite) {
 				return i + 1
 			}
-			return from
+			break
 		}
 	}
 	return from
@@ -174,7 +170,7 @@ func (r *reader) aboutClause(from, to int) found {
 		return r.speech(BySpeech)
 	case thing:
 		switch {
-		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
+		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.has(from, to, first|plural):
 			return r.speech(BySpeaker)
 		case r.voice == user && f.weak && r.has(from, f.from, first):
 			return r.speech(BySpeech)
@@ -241,16 +237,6 @@ func (r *reader) speakerMention() found {
 		return r.speaker
 	}
 	return found{Mention: Mention{Name: "user", Display: "I", Type: Person, Confidence: ByCapital}}
-}
-
-// firstPerson reports whether words[from:to] has words of the first person.
-func (r *reader) firstPerson(from, to int) bool {
-	for i := from; i < to; i++ {
-		if r.words[i].entry.is(first | plural) {
-			return true
-		}
-	}
-	return false
 }
 
 // firstNamed returns the first name in words[from:to].
@@ -401,19 +387,14 @@ func (r *reader) nouns(i, to int) (subject, found) {
 
 // isQuantity reports whether a name is an amount: 32 megs, €35, takes 50 min.
 func isQuantity(name string) bool {
-	for w := range strings.FieldsSeq(name) {
-		if number(w) || strings.ContainsAny(w, "€$£¥%~") {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsAny(name, "€$£¥%~") || slices.ContainsFunc(strings.Fields(name), number)
 }
 
 // isPlainWord reports whether a single word is no name as a subject or an object. In a
 // rule, which is always about something, fewer words are plain; but "jobs" in "jobs in the
 // scheduler" is.
 func (r *reader) isPlainWord(f *found, to int) bool {
-	if !r.rule || r.voice != nobody || f.to < to && (r.is(f.to, "in") || r.is(f.to, "of") || r.is(f.to, "on")) {
+	if !r.rule || r.voice != nobody || f.to < to && r.is(f.to, "in", "of", "on") {
 		return isUsual(f.Name)
 	}
 	return Common(f.Name)
@@ -437,7 +418,7 @@ func (r *reader) object(i, to int) found {
 	if f := r.firstNamed(i, to); f.Name != "" {
 		return f
 	}
-	if r.voice == user && r.rule && behaves(r.words[i].low) {
+	if r.voice == user && r.rule && behaviours[r.words[i].low] {
 		return r.speech(BySpeech)
 	}
 	j := i + 1

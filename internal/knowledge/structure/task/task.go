@@ -2,6 +2,7 @@ package task
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,8 +65,7 @@ const (
 // ID returns the id of an owner's nth task, n > 0: T-0001, or T-10000 if four digits
 // are not enough.
 func ID(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	return idPrefix + strings.Repeat("0", max(0, 4-len(s))) + s
+	return fmt.Sprintf("%s%04d", idPrefix, n)
 }
 
 // Number returns the number in an id, 0 if it is no id.

@@ -22,7 +22,7 @@ type Metrics struct {
 	turns      *prometheus.CounterVec
 	reused     prometheus.Counter
 	injected   prometheus.Counter
-	assemble   prometheus.Histogram
+	assemble   prometheus.Observer
 	stages     *histograms
 	items      [4]prometheus.Counter // by tier
 	chars      [4]prometheus.Counter
@@ -76,8 +76,8 @@ func (m *Metrics) Build(version, revision string) {
 	m.build.WithLabelValues(clip(version), clip(revision), runtime.Version()).Set(1)
 }
 
-// maxScrapes is the largest number of concurrent scrapes; further ones get a 503.
-const maxScrapes = 4
+// scrapeOptions allow four concurrent scrapes; further ones get a 503.
+var scrapeOptions = promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError}
 
 // Handler serves the metrics. It answers within about [SourceTimeout], even if sources
 // hang. A nil Metrics serves 404.
@@ -85,7 +85,7 @@ func (m *Metrics) Handler() http.Handler {
 	if m == nil {
 		return http.NotFoundHandler()
 	}
-	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(m.reg, scrapeOptions)
 }
 
 // HandlerOf serves the metrics of one owner that Watch and WatchAttention read, and the
@@ -104,7 +104,7 @@ func (m *Metrics) HandlerOf(owner string) http.Handler {
 		if owner != "" {
 			reg.MustRegister(ownerCollector{m.sources, owner})
 		}
-		h = promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
+		h = promhttp.HandlerFor(reg, scrapeOptions)
 		if m.owners == nil {
 			m.owners = map[string]http.Handler{}
 		}
@@ -127,46 +127,24 @@ func (m *Metrics) note(name, kind, help string, labels []string) {
 	m.families = append(m.families, family{name, kind, strings.Join(labels, ", "), help})
 }
 
-func (m *Metrics) counter(name, help string) prometheus.Counter {
-	m.note(name, "counter", help, nil)
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	m.reg.MustRegister(c)
-	return c
-}
-
 func (m *Metrics) counterVec(name, help string, labels ...string) *prometheus.CounterVec {
 	m.note(name, "counter", help, labels)
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.reg.MustRegister(c)
-	return c
-}
-
-func (m *Metrics) gauge(name, help string) prometheus.Gauge {
-	m.note(name, "gauge", help, nil)
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	m.reg.MustRegister(g)
-	return g
+	return register(m, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 }
 
 func (m *Metrics) gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 	m.note(name, "gauge", help, labels)
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.reg.MustRegister(g)
-	return g
-}
-
-func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	m.note(name, "histogram", help, nil)
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	m.reg.MustRegister(h)
-	return h
+	return register(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 }
 
 func (m *Metrics) histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	m.note(name, "histogram", help, labels)
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.reg.MustRegister(h)
-	return h
+	return register(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+}
+
+func register[C prometheus.Collector](m *Metrics, c C) C {
+	m.reg.MustRegister(c)
+	return c
 }
 
 // tiers holds the label values, by tier.

@@ -2,12 +2,14 @@ package metrics
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
@@ -16,6 +18,7 @@ const SourceTimeout = time.Second
 
 // sources is a collector that reads other components at every scrape.
 type sources struct {
+	descs                                                                                                                       []*prometheus.Desc // these:
 	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up, keyRequests, keyTokens, keyCost *prometheus.Desc
 
 	mu    sync.Mutex // guards the fields below
@@ -31,16 +34,17 @@ type source struct {
 	owner string // owner of the source's figures; "" for the whole process
 	read  func(context.Context) ([]prometheus.Metric, error)
 
-	mu   sync.Mutex // guards busy
-	busy bool
+	busy atomic.Bool // a scrape is reading it
 }
 
 func newSources(m *Metrics) *sources {
+	var all []*prometheus.Desc
 	desc := func(kind, name, help string, labels ...string) *prometheus.Desc {
 		m.note(name, kind, help, labels)
-		return prometheus.NewDesc(name, help, labels, nil)
+		all = append(all, prometheus.NewDesc(name, help, labels, nil))
+		return all[len(all)-1]
 	}
-	return &sources{
+	s := &sources{
 		records:  desc("gauge", "ken_records", "Claims and chunks of the repository in a store.", "owner"),
 		events:   desc("counter", "ken_log_events_total", "Events of a store's log.", "owner"),
 		embedded: desc("gauge", "ken_embedded_records", "Records that have a vector of the embedder in use.", "owner"),
@@ -57,25 +61,24 @@ func newSources(m *Metrics) *sources {
 		keyTokens:   desc("counter", "ken_key_tokens_total", "Tokens that keys used, as the upstream counted them, by type: input, of these cached, and output.", "key", "owner", "model", "type"),
 		keyCost:     desc("counter", "ken_key_cost_total", "What that cost, by gateway.prices; models without a price are left out.", "key", "owner", "model"),
 	}
+	s.descs = all
+	return s
 }
 
 func (s *sources) add(name, owner string, read func(context.Context) ([]prometheus.Metric, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.list {
-		if s.list[i].name == name {
-			s.list[i] = &source{name: name, owner: owner, read: read}
-			return
-		}
-	}
-	if len(s.list) < maxSources {
-		s.list = append(s.list, &source{name: name, owner: owner, read: read})
+	src := &source{name: name, owner: owner, read: read}
+	if i := slices.IndexFunc(s.list, func(have *source) bool { return have.name == name }); i >= 0 {
+		s.list[i] = src
+	} else if len(s.list) < maxSources {
+		s.list = append(s.list, src)
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (s *sources) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.filed, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up, s.keyRequests, s.keyTokens, s.keyCost} {
+	for _, d := range s.descs {
 		ch <- d
 	}
 }
@@ -101,12 +104,7 @@ func (o ownerCollector) Collect(ch chan<- prometheus.Metric) {
 // collect reads the sources for which may returns true.
 func (s *sources) collect(ch chan<- prometheus.Metric, may func(*source) bool) {
 	s.mu.Lock()
-	list := make([]*source, 0, len(s.list))
-	for _, src := range s.list {
-		if may(src) {
-			list = append(list, src)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(s.list), func(src *source) bool { return !may(src) })
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), SourceTimeout)
 	defer cancel()
@@ -147,41 +145,17 @@ func within(ctx context.Context, answer <-chan []prometheus.Metric) (got []prome
 // panics.
 func (src *source) ask(ctx context.Context) <-chan []prometheus.Metric {
 	out := make(chan []prometheus.Metric, 1)
-	if !src.acquire() {
+	if !src.busy.CompareAndSwap(false, true) {
 		close(out)
 		return out
 	}
 	go func() {
-		defer src.release()
+		defer src.busy.Store(false)
 		defer close(out)
-		if got, err := src.readRecovered(ctx); err == nil {
+		var got []prometheus.Metric
+		if caught.Run(func() (err error) { got, err = src.read(ctx); return err }) == nil {
 			out <- got
 		}
 	}()
 	return out
-}
-
-func (src *source) readRecovered(ctx context.Context) (got []prometheus.Metric, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return src.read(ctx)
-}
-
-func (src *source) acquire() bool {
-	src.mu.Lock()
-	defer src.mu.Unlock()
-	if src.busy {
-		return false
-	}
-	src.busy = true
-	return true
-}
-
-func (src *source) release() {
-	src.mu.Lock()
-	defer src.mu.Unlock()
-	src.busy = false
 }

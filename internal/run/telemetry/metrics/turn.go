@@ -13,9 +13,9 @@ var assembleBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .0
 
 func (m *Metrics) declareTurns() {
 	m.turns = m.counterVec("ken_turns_total", "Model calls that the layer prepared, by how retrieval ran and by the kind of cause when that is not what was asked for.", "mode", "cause")
-	m.reused = m.counter("ken_turns_reused_total", "Model calls that carry what an earlier request of the same turn composed.")
-	m.injected = m.counter("ken_turns_with_knowledge_total", "Turns that got a block.")
-	m.assemble = m.histogram("ken_assemble_duration_seconds", "Time that the layer took to prepare a model call.", assembleBuckets)
+	m.reused = m.counterVec("ken_turns_reused_total", "Model calls that carry what an earlier request of the same turn composed.").WithLabelValues()
+	m.injected = m.counterVec("ken_turns_with_knowledge_total", "Turns that got a block.").WithLabelValues()
+	m.assemble = m.histogramVec("ken_assemble_duration_seconds", "Time that the layer took to prepare a model call.", assembleBuckets).WithLabelValues()
 	m.stages = &histograms{vec: m.histogramVec("ken_stage_duration_seconds", "Time that a stage or a leg of a turn took.", assembleBuckets, "stage")}
 	items := m.counterVec("ken_injected_items_total", "Items of composed blocks, by tier.", "tier")
 	chars := m.counterVec("ken_injected_chars_total", "Code points of the items of composed blocks, frame included, by tier.", "tier")
@@ -24,7 +24,7 @@ func (m *Metrics) declareTurns() {
 	}
 	m.cuts = &counters{vec: m.counterVec("ken_cuts_total", "Items that were considered and left out, by reason.", "reason")}
 	m.degraded = &counters{vec: m.counterVec("ken_degraded_total", "Stages and legs that failed or were left out.", "stage")}
-	m.overflowed = m.counter("ken_overflowed_constraints_total", "Constraints that did not fit even compressed.")
+	m.overflowed = m.counterVec("ken_overflowed_constraints_total", "Constraints that did not fit even compressed.").WithLabelValues()
 	bytes := m.counterVec("ken_prompt_bytes_total", "Bytes of prompts by what a provider's cache can do: shared with the session's request before, or new.", "cache")
 	m.cached, m.fresh = bytes.WithLabelValues("shared"), bytes.WithLabelValues("new")
 	m.taints = &counters{vec: m.counterVec("ken_taints_total", "Tool calls of answers that repeat an external claim, by what was done.", "action")}

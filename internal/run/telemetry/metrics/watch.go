@@ -22,17 +22,17 @@ type State struct {
 // many items wait for a person, by severity. It is a separate source because it reads
 // claims, which is slower.
 func (m *Metrics) WatchAttention(owner string, read func(context.Context) (map[string]int, error)) {
-	if m == nil {
-		return
-	}
-	s := m.sources
-	s.add("attention:"+clip(owner), owner, func(ctx context.Context) ([]prometheus.Metric, error) {
+	m.watch("attention:"+clip(owner), owner, func(ctx context.Context, s *sources) ([]prometheus.Metric, error) {
 		n, err := read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return counted(s.attention, clip(owner), n), nil
+		return counted(s.attention, clip(owner), n), err
 	})
+}
+
+// watch adds a source. A nil Metrics has none.
+func (m *Metrics) watch(name, owner string, read func(context.Context, *sources) ([]prometheus.Metric, error)) {
+	if m != nil {
+		m.sources.add(name, owner, func(ctx context.Context) ([]prometheus.Metric, error) { return read(ctx, m.sources) })
+	}
 }
 
 // WatchUsage reads what keys used since the process started at every scrape. read limits
@@ -96,26 +96,15 @@ type Work struct {
 // [MaxValues] owners can be watched; a second Watch of an owner replaces the first. owner
 // is the label's value.
 func (m *Metrics) Watch(owner string, read func(context.Context) (State, error)) {
-	if m == nil {
-		return
-	}
-	s := m.sources
-	s.add("store:"+clip(owner), owner, func(ctx context.Context) ([]prometheus.Metric, error) {
+	m.watch("store:"+clip(owner), owner, func(ctx context.Context, s *sources) ([]prometheus.Metric, error) {
 		st, err := read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return s.state(clip(owner), &st), nil
+		return s.state(clip(owner), &st), err
 	})
 }
 
 // WatchWork reads a layer's counts at every scrape.
 func (m *Metrics) WatchWork(read func() Work) {
-	if m == nil {
-		return
-	}
-	s := m.sources
-	s.add("work", "", func(context.Context) ([]prometheus.Metric, error) {
+	m.watch("work", "", func(_ context.Context, s *sources) ([]prometheus.Metric, error) {
 		w := read()
 		counter := func(d *prometheus.Desc, n uint64, label string) prometheus.Metric {
 			return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)
@@ -134,11 +123,7 @@ var breakerStates = [...]string{"closed", "half-open", "open"}
 // WatchBreaker reads a breaker's state at every scrape; read returns closed, half-open or
 // open.
 func (m *Metrics) WatchBreaker(name string, read func() string) {
-	if m == nil {
-		return
-	}
-	s := m.sources
-	s.add("breaker:"+clip(name), "", func(context.Context) ([]prometheus.Metric, error) {
+	m.watch("breaker:"+clip(name), "", func(_ context.Context, s *sources) ([]prometheus.Metric, error) {
 		now := read()
 		out := make([]prometheus.Metric, 0, len(breakerStates))
 		for _, state := range breakerStates {

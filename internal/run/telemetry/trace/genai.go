@@ -27,22 +27,24 @@ func (t *Tracer) Chat(ctx context.Context, c Call) (context.Context, *Span) {
 	}
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(clip(cmp.Or(c.Provider, "openai"))))
-	if c.Model != "" {
-		attrs = append(attrs, semconv.GenAIRequestModel(clip(c.Model)))
+	attrs = named(attrs, semconv.GenAIRequestModel, c.Model)
+	attrs = named(attrs, semconv.ServerAddress, c.Server)
+	if c.Server != "" && c.Port > 0 {
+		attrs = append(attrs, semconv.ServerPort(c.Port))
 	}
-	if c.Server != "" {
-		attrs = append(attrs, semconv.ServerAddress(clip(c.Server)))
-		if c.Port > 0 {
-			attrs = append(attrs, semconv.ServerPort(c.Port))
-		}
-	}
-	if c.Conversation != "" {
-		attrs = append(attrs, semconv.GenAIConversationID(clip(c.Conversation)))
-	}
+	attrs = named(attrs, semconv.GenAIConversationID, c.Conversation)
 	if c.Stream {
 		attrs = append(attrs, semconv.GenAIRequestStreamKey.Bool(true))
 	}
 	return t.start(ctx, strings.TrimRight("chat "+clip(c.Model), " "), trace.SpanKindClient, attrs...)
+}
+
+// named appends an attribute, unless its value is empty.
+func named(attrs []attribute.KeyValue, attr func(string) attribute.KeyValue, value string) []attribute.KeyValue {
+	if value == "" {
+		return attrs
+	}
+	return append(attrs, attr(clip(value)))
 }
 
 // FirstByte records when the first byte of the answer arrived. Call it once.
@@ -68,12 +70,8 @@ func (s *Span) Answer(a Answer) {
 		return
 	}
 	attrs := make([]attribute.KeyValue, 0, 6)
-	if a.ID != "" {
-		attrs = append(attrs, semconv.GenAIResponseID(clip(a.ID)))
-	}
-	if a.Model != "" {
-		attrs = append(attrs, semconv.GenAIResponseModel(clip(a.Model)))
-	}
+	attrs = named(attrs, semconv.GenAIResponseID, a.ID)
+	attrs = named(attrs, semconv.GenAIResponseModel, a.Model)
 	if len(a.Finish) > 0 {
 		reasons := make([]string, 0, min(len(a.Finish), 8))
 		for _, f := range a.Finish[:cap(reasons)] {

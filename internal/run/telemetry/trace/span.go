@@ -53,10 +53,7 @@ func (s *Span) Route(pattern string) {
 		return
 	}
 	pattern = clip(pattern)
-	path := pattern
-	if _, after, ok := strings.Cut(pattern, " "); ok {
-		path = after
-	}
+	path := pattern[strings.IndexByte(pattern, ' ')+1:]
 	s.span.SetName(pattern)
 	s.span.SetAttributes(semconv.HTTPRoute(path))
 }

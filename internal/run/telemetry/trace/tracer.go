@@ -60,9 +60,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if o.Exporter == nil && off(o.Endpoint) {
 		return nil, nil
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -63,13 +63,13 @@ func (s *Store) hold() (bool, error) {
 	defer s.mu.Unlock()
 	s.startDay()
 	had, err := read(s.path(s.day))
+	for _, t := range s.past {
+		if err == nil {
+			err = t.load(s.path(dayIn(t)))
+		}
+	}
 	if err != nil {
 		return false, errors.Join(err, lock.Close())
-	}
-	for _, t := range s.past {
-		if err := t.load(s.path(dayIn(t))); err != nil {
-			return false, errors.Join(err, lock.Close())
-		}
 	}
 	for _, r := range had {
 		s.today.add(*r, maxRows)
@@ -135,11 +135,10 @@ func (s *Store) flush() error {
 	if nothing {
 		return nil
 	}
-	if ok, err := s.hold(); err != nil || !ok {
-		if err == nil {
-			err = errHeld
-		}
+	if ok, err := s.hold(); err != nil {
 		return err
+	} else if !ok {
+		return errHeld
 	}
 	s.mu.Lock()
 	past, day, today := s.past, s.day, rowsOf(s.today)
