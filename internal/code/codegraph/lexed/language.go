@@ -71,13 +71,7 @@ func Language(file string) string {
 	return ""
 }
 
-func byPath(file string) *language {
-	ext := path.Ext(file)
-	if l := languages[ext]; l != nil {
-		return l
-	}
-	return languages[strings.ToLower(ext)]
-}
+func byPath(file string) *language { return languages[strings.ToLower(path.Ext(file))] }
 
 // headerLanguage distinguishes C++ headers from those of C by words that C does not have.
 func headerLanguage(toks []token, src string) *language {
@@ -100,13 +94,11 @@ func headerLanguage(toks []token, src string) *language {
 	return cLang
 }
 
-// words makes a set of the words in lists that are separated by blanks.
-func words(lists ...string) map[string]bool {
+// words makes a set of the words in a list that is separated by blanks.
+func words(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, l := range lists {
-		for _, w := range strings.Fields(l) {
-			set[w] = true
-		}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
 	}
 	return set
 }
@@ -166,23 +158,18 @@ type branches struct {
 }
 
 func (b branches) cut(depth, dead []int32) bool {
-	keep := 0
+	keep, several := 0, len(b.at) > 2
 	if b.skipFirst {
 		keep = 1
 	}
-	whole := b.skipFirst
-	if len(b.at) > 2 {
-		for k := 0; k+1 < len(b.at); k++ {
-			whole = whole || depth[b.at[k]] != depth[b.at[k+1]]
-		}
-	}
-	if !whole {
+	unbalanced := func(at int32) bool { return depth[at] != depth[b.at[0]] }
+	if !b.skipFirst && !(several && slices.ContainsFunc(b.at, unbalanced)) {
 		return false
 	}
-	for k := 0; k+1 < len(b.at); k++ {
-		if k != keep && (k == 0 || len(b.at) > 2) {
+	for k, next := range b.at[1:] {
+		if k != keep && (k == 0 || several) {
 			dead[b.at[k]]++
-			dead[b.at[k+1]]--
+			dead[next]--
 		}
 	}
 	return true
@@ -211,15 +198,14 @@ func (s *scanner) remove(dead []int32) {
 
 // splitMacro splits the text of a #define into the name, whether it takes arguments, and the body.
 func splitMacro(rest string) (name string, function bool, body string) {
-	end := 0
-	for end < len(rest) && (wordByte[rest[end]] != 0 || rest[end] == '$') {
-		end++
+	end := strings.IndexFunc(rest, func(c rune) bool { return c < 0x80 && wordByte[c] == 0 && c != '$' })
+	if end < 0 {
+		end = len(rest)
 	}
 	name, rest = rest[:end], rest[end:]
-	if strings.HasPrefix(rest, "(") {
-		function = true
-		if i := strings.IndexByte(rest, ')'); i >= 0 {
-			rest = rest[i+1:]
+	if function = strings.HasPrefix(rest, "("); function {
+		if _, after, ok := strings.Cut(rest, ")"); ok {
+			rest = after
 		}
 	}
 	rest = strings.TrimSpace(rest)

@@ -179,7 +179,7 @@ func (p *pythonReader) attribute(i, end int) {
 		}
 		return
 	}
-	if m := p.file.Decls[b.decl].Name; len(p.places[c.decl].bases) > 0 && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
+	if m := p.file.Decls[b.decl].Name; p.places[c.decl].derived && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
 		return // most likely an inherited attribute
 	}
 	p.mark(i+2, notUse)

@@ -305,11 +305,8 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 
 // moduleAround returns the module that contains the present token. It may be a module within the file.
 func (s *search) moduleAround() string {
-	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
-		if s.file.Decls[d].Kind == codegraph.KindPackage {
-			return s.file.Decls[d].Qualified
-		}
-		d = s.file.Decls[d].Parent
+	if d := s.enclosing(codegraph.KindPackage); d >= 0 {
+		return s.file.Decls[d].Qualified
 	}
 	return s.scope
 }

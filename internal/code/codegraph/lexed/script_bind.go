@@ -389,7 +389,7 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 	}
 	r.markNotUse(i, path+1)
 	if from >= 0 {
-		r.places[from].bases = append(r.places[from].bases, r.intern(r.text(path)))
+		r.places[from].derived = true
 	}
 	r.own = append(r.own, ownUse{from: from, kind: kind, first: i, last: path})
 }
@@ -397,23 +397,17 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 // list calls f with each element of a comma-separated list between i and end. It ignores commas in brackets and in
 // lists of types.
 func (r *reader) list(i, end int, f func(i, end int)) {
-	from := i
 	for i < end {
-		switch r.op(i) {
-		case ',':
-			f(from, i)
-			i++
-			from = i
-			continue
-		case '<':
-			if shut := r.angle(i); shut > 0 && shut < end {
-				i = shut + 1
-				continue
-			}
-		}
-		i = r.skip(i)
+		stop := r.elementEnd(i, end)
+		f(i, stop)
+		i = stop + 1
 	}
-	if from < end {
-		f(from, min(i, end))
+}
+
+// elementEnd returns the comma that ends the element at i of such a list; end for the last element.
+func (r *reader) elementEnd(i, end int) int {
+	for i < end && r.op(i) != ',' {
+		i = r.past(i, end)
 	}
+	return min(i, end)
 }
