@@ -124,12 +124,13 @@ func (r *reader) afterTypes(i int) int {
 	return i
 }
 
-// find returns the first of the marks from i on that is outside of inner brackets; end if there is none.
+// find returns the first of the marks from i on that is outside of inner brackets; end, or a token behind it, if there
+// is none.
 func (r *reader) find(i, end int, marks ...op) int {
 	for i < end && !slices.Contains(marks, r.op(i)) {
 		i = r.skip(i)
 	}
-	return min(i, end)
+	return i
 }
 
 // statementEnd returns the token after the next semicolon, or after the brace that ends the block.

@@ -344,6 +344,33 @@ func (r *reader) declare(d declaration) int {
 	return n
 }
 
+// declareAt is declare for a declaration whose name is the word at a token.
+func (r *reader) declareAt(at int, d declaration) int {
+	r.mark(at, notUse)
+	d.name = r.text(at)
+	return r.declare(d)
+}
+
+// typeParameters binds the names in the list of type parameters at i, if there is one, for the tokens from first to
+// last. For -1 in place of first, each name is bound from itself on.
+func (r *reader) typeParameters(i, first, last int) {
+	if r.op(i) != '<' {
+		return
+	}
+	r.list(i+1, r.angle(i), func(at, end int) {
+		for at+1 < end && (r.op(at) == '@' || r.is(at, "in") || r.is(at, "out") || r.is(at, "const")) {
+			if at++; r.op(at-1) == '@' {
+				at++
+			}
+		}
+		if first < 0 {
+			r.local(at, at, last)
+		} else {
+			r.local(at, first, last)
+		}
+	})
+}
+
 // signature returns the tokens from i up to stop on one line.
 func (r *reader) signature(i, stop int) string {
 	var b strings.Builder
