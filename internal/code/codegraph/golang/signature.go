@@ -88,17 +88,16 @@ func typeHead(s *ast.TypeSpec) string {
 }
 
 func typeParams(b *strings.Builder, list *ast.FieldList) {
-	if list == nil || len(list.List) == 0 {
-		return
-	}
-	for i, f := range list.List {
+	for i, f := range fields(list) {
 		b.WriteString([2]string{"[", ", "}[min(i, 1)])
 		for k, id := range f.Names {
 			b.WriteString([2]string{"", ", "}[min(k, 1)] + id.Name)
 		}
 		b.WriteString(" " + exprText(f.Type))
 	}
-	b.WriteByte(']')
+	if len(fields(list)) > 0 {
+		b.WriteByte(']')
+	}
 }
 
 func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string {
@@ -123,13 +122,12 @@ func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string 
 }
 
 func member(d *codegraph.Decl, f *ast.Field) string {
-	switch t := f.Type.(type) {
-	case *ast.FuncType:
-		if d.Kind == codegraph.KindMethod {
+	switch {
+	case d.Kind == codegraph.KindMethod && len(f.Names) > 0:
+		if t, ok := f.Type.(*ast.FuncType); ok {
 			return d.Name + strings.TrimPrefix(exprText(t), "func")
 		}
-	}
-	if len(f.Names) == 0 {
+	case len(f.Names) == 0:
 		return exprText(f.Type)
 	}
 	return d.Name + " " + exprText(f.Type)
@@ -164,9 +162,6 @@ func clip(s string) string {
 // sentence returns the first sentence of the first comment that is not empty.
 func sentence(comments ...*ast.CommentGroup) string {
 	for _, c := range comments {
-		if c == nil {
-			continue
-		}
 		if s := firstSentence(c.Text()); s != "" {
 			return strings.Clone(clip(s))
 		}
@@ -222,10 +217,7 @@ func (o *outliner) typeSpec(d *ast.GenDecl, s *ast.TypeSpec, from, to token.Pos)
 
 // members declares the fields of a struct or the methods of an interface.
 func (o *outliner) members(owner int, kind codegraph.Kind, list *ast.FieldList, params *ast.FieldList) {
-	if list == nil {
-		return
-	}
-	for _, f := range list.List {
+	for _, f := range fields(list) {
 		if f.Type == nil {
 			continue
 		}
