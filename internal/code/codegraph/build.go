@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -197,11 +198,9 @@ func (b *builder) missing(paths []string) []string {
 		there[f.Path] = f.Skip == "" || b.o.extractor(f.Path) != nil
 	}
 	out := b.failed
-	for i := range b.v.units.n {
-		if u := b.v.unit(i); u != nil && u.decision == nil {
-			if p := b.v.text(u.path); !there[p] && selected(p, paths) {
-				out = append(out, p)
-			}
+	for _, u := range b.v.files {
+		if p := b.v.text(u.path); !there[p] && selected(p, paths) {
+			out = append(out, p)
 		}
 	}
 	slices.Sort(out)
@@ -223,10 +222,10 @@ func (b *builder) finish(gone []string) {
 	defer b.g.mu.Unlock()
 	now := b.g.View()
 	hash := func(v *View, path string) string {
-		if i := v.fileUnit(path); i >= 0 {
-			return v.unit(i).hash
+		if v.fileUnit(path) < 0 {
+			return "none"
 		}
-		return "none"
+		return v.Hash(path)
 	}
 	overtaken := func(path string) bool { return now.version != b.v.version && hash(now, path) != hash(b.v, path) }
 	b.units = slices.DeleteFunc(b.units, func(u *unit) bool { return overtaken(b.g.names.strs[u.path]) })
@@ -398,15 +397,9 @@ func (o Options) withDefaults() (Options, error) {
 			return o, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "negative", Try: "Leave it out for the default."}
 		}
 	}
-	if o.MaxFileBytes == 0 {
-		o.MaxFileBytes = defaultFileBytes
-	}
-	if o.Workers == 0 {
-		o.Workers = min(runtime.GOMAXPROCS(0), 8)
-	}
-	if o.Problems == 0 {
-		o.Problems = defaultProblems
-	}
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, defaultFileBytes)
+	o.Workers = cmp.Or(o.Workers, min(runtime.GOMAXPROCS(0), 8))
+	o.Problems = cmp.Or(o.Problems, defaultProblems)
 	if o.Progress == nil {
 		o.Progress = func(repository.Progress) {}
 	}
@@ -420,11 +413,7 @@ func (o *Options) reread(path string) bool { return o.Reread != nil && o.Reread(
 
 // extractor returns the extractor for a path, or nil.
 func (o *Options) extractor(path string) Extractor {
-	b := base(path)
-	if i := strings.LastIndexByte(b, '.'); i >= 0 {
-		return o.Extractors[strings.ToLower(b[i:])]
-	}
-	return nil
+	return o.Extractors[strings.ToLower(filepath.Ext(path))]
 }
 
 // Report is the result of Build or Update.

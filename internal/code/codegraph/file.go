@@ -212,36 +212,27 @@ type Stamp struct {
 // or whose content was not read.
 func (v *View) Stamp(path string) (Stamp, bool) {
 	i := v.fileUnit(path)
-	if i < 0 {
+	if i < 0 || v.unit(i).stat == (stat{}) {
 		return Stamp{}, false
 	}
 	s := v.unit(i).stat
-	if s == (stat{}) {
-		return Stamp{}, false
-	}
 	return Stamp{Size: s.size, ModTime: time.Unix(0, s.modTime).UTC(), ReadAt: time.Unix(0, s.readAt).UTC()}, true
 }
 
 // Hash returns the hash of a file's content in the graph, by its path. It returns "" for a file that is not in the
 // graph or whose content was not read.
 func (v *View) Hash(path string) string {
-	i := v.fileUnit(path)
-	if i < 0 {
-		return ""
+	if i := v.fileUnit(path); i >= 0 {
+		return v.unit(i).hash
 	}
-	return v.unit(i).hash
+	return ""
 }
 
 // Holds reports whether the graph has a file at a path or below it.
 func (v *View) Holds(path string) bool {
-	if v.fileUnit(path) >= 0 {
-		return true
-	}
-	for i := range v.units.n {
-		if u := v.unit(i); u != nil && u.decision == nil {
-			if rest, ok := strings.CutPrefix(v.text(u.path), path); ok && strings.HasPrefix(rest, "/") {
-				return true
-			}
+	for _, u := range v.files {
+		if rest, ok := strings.CutPrefix(v.text(u.path), path); ok && (rest == "" || rest[0] == '/') {
+			return true
 		}
 	}
 	return false
