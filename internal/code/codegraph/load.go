@@ -261,20 +261,12 @@ func (l *loader) place(i int32, u *unit) {
 		l.fail()
 		return
 	}
-	add := func(n, decl int32) {
-		if n < 0 {
-			return
-		}
+	for n, decl := range u.declared {
 		m := l.t.nodes.set(n)
 		if m.flags&inRepo == 0 {
 			l.fail()
 		}
 		m.places = append(m.places, place{i, decl})
-	}
-	add(u.node, noDecl)
-	add(u.home, noDecl)
-	for k, n := range u.nodes {
-		add(n, int32(k))
 	}
 }
 

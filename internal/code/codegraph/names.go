@@ -296,6 +296,8 @@ type inheritance struct {
 	usesSuffixes bool
 }
 
+var exactFirst = map[bool]int{true: 1} // by whether it is a guess
+
 // bases lists the types from which t inherits or which it embeds, according to the files that declare it.
 func (r *resolver) bases(t int32) []baseType {
 	c := r.inheritances[t]
@@ -311,7 +313,7 @@ func (r *resolver) bases(t int32) []baseType {
 		}
 		sub.memberTypes = append(sub.memberTypes, hashName(basesKey+lastPart(r.v.text(r.v.nodes.at(t).qual))))
 		slices.SortFunc(c.bases, func(a, b baseType) int {
-			return cmp.Or(r.v.compare(a.node, b.node), map[bool]int{b.guess: -1, a.guess: 1}[a.guess])
+			return cmp.Or(r.v.compare(a.node, b.node), exactFirst[a.guess]-exactFirst[b.guess])
 		})
 		c.bases = slices.CompactFunc(c.bases, func(a, b baseType) bool { return a.node == b.node })
 		c.deps, c.usesSuffixes = sub.memberTypes, sub.usesSuffixes
