@@ -331,23 +331,29 @@ func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 
 // text converts a file's content to UTF-8. problem says why the content is not text; it is empty otherwise.
 func text(b []byte) (src []byte, problem string) {
+	src, wide := Decode(b)
+	if !wide && bytes.IndexByte(src, 0) >= 0 {
+		return nil, "is no text: it has bytes of value zero"
+	}
+	if !utf8.Valid(src) {
+		src = bytes.ToValidUTF8(src, []byte("\ufffd"))
+	}
+	return src, ""
+}
+
+// Decode converts a text that begins with the mark of UTF-16 to UTF-8, and removes the mark of UTF-8. wide reports whether
+// it was UTF-16.
+func Decode(b []byte) (src []byte, wide bool) {
 	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
 		if rest, ok := bytes.CutPrefix(b, []byte(mark)); ok {
 			units := make([]uint16, len(rest)/2)
 			for i := range units {
 				units[i] = order.Uint16(rest[2*i:])
 			}
-			return []byte(string(utf16.Decode(units))), ""
+			return []byte(string(utf16.Decode(units))), true
 		}
 	}
-	if bytes.IndexByte(b, 0) >= 0 {
-		return nil, "is no text: it has bytes of value zero"
-	}
-	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(b) {
-		b = bytes.ToValidUTF8(b, []byte("\ufffd"))
-	}
-	return b, ""
+	return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), false
 }
 
 // wholeLines drops the last line of a text when the text may have been cut within it.

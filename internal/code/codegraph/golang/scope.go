@@ -340,7 +340,7 @@ func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m
 	}
 	for _, f := range list {
 		named := func(id *ast.Ident) bool { return id.Name == name }
-		if id := embedded(f.Type); slices.ContainsFunc(f.Names, named) || len(f.Names) == 0 && id != nil && named(id) {
+		if id := Named(f.Type); slices.ContainsFunc(f.Names, named) || len(f.Names) == 0 && id != nil && named(id) {
 			return own, t.part(f.Type), true
 		}
 	}

@@ -231,7 +231,7 @@ func (o *outliner) members(owner int, kind codegraph.Kind, list *ast.FieldList, 
 		if len(f.Names) > 0 {
 			continue
 		}
-		id := embedded(f.Type)
+		id := Named(f.Type) // nil for a union
 		if kind == codegraph.KindProperty && !blank(id) {
 			o.member(owner, kind, f, id)
 		}
@@ -245,8 +245,8 @@ func (o *outliner) member(owner int, kind codegraph.Kind, f *ast.Field, id *ast.
 		Exported: t.Exported && id.IsExported()}, f.Pos(), f.End())
 }
 
-// embedded returns the name of an embedded type; nil for a union.
-func embedded(e ast.Expr) *ast.Ident {
+// Named returns the name of the type or function that an expression names, without type arguments; nil for none.
+func Named(e ast.Expr) *ast.Ident {
 	switch x := bare(e).(type) {
 	case *ast.Ident:
 		return x

@@ -109,8 +109,8 @@ func (c *classReader) modifies(i int) bool {
 }
 
 var (
-	modifierWords = words(`public private protected internal static final abstract sealed virtual override readonly const
-		extern unsafe volatile transient synchronized native strictfp default partial async new required file ref fixed`)
+	modifierWords = words(`public private protected internal static final abstract sealed virtual override readonly const extern unsafe
+		volatile transient synchronized native strictfp default partial async new required file ref fixed`)
 	testMarks = words(`Test ParameterizedTest RepeatedTest TestFactory Theory Fact TestMethod TestCase DataTestMethod TestCaseSource
 		InlineData Property`)
 )

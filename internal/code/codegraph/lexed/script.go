@@ -226,8 +226,8 @@ func (s *scriptReader) continues(i int) bool {
 }
 
 var (
-	unfinishedWords = words(`typeof new await extends keyof readonly is infer in as satisfies instanceof of return delete case
-		asserts unique async implements`)
+	unfinishedWords = words(`typeof new await extends keyof readonly is infer in as satisfies instanceof of return delete case asserts
+		unique async implements`)
 	continuingWords = words("in of instanceof as satisfies extends is")
 )
 

@@ -154,8 +154,8 @@ func (s *search) isCast(i, end int) bool {
 }
 
 // wrappers are types that are mostly used through the type that they wrap.
-var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager AbstractContextManager Awaitable
-	Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
+var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager
+	AbstractContextManager Awaitable Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
 
 // annotated returns the path of the type between i and end; "" if there is not exactly one type.
 func (s *search) annotated(i, end, depth int) (p string) {
