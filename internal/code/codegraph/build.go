@@ -321,7 +321,7 @@ func (b *builder) makeUnit(f File, s stat, head bool) extracted {
 func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 	defer func() {
 		if r := recover(); r != nil {
-			f = File{Path: path, Problems: []Problem{{Text: clipLine(fmt.Sprint("the extractor failed: ", r))}}}
+			f = File{Path: path, Problems: []Problem{{Text: Clip(fmt.Sprint("the extractor failed: ", r))}}}
 		}
 	}()
 	f = e(path, src)

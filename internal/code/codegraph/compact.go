@@ -100,7 +100,7 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 			if validName(d.Type) {
 				x.typ = g.names.intern(d.Type)
 			}
-			sig, doc := clipLine(d.Signature), clipLine(d.Doc)
+			sig, doc := Clip(d.Signature), Clip(d.Doc)
 			x.sig, x.doc = uint8(len(sig)), uint8(len(doc))
 			b.WriteString(sig + "\n" + doc + "\n")
 		}
@@ -111,8 +111,8 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 	withholdSecrets(u, first)
 }
 
-// clipLine returns a text as one line of at most maxText bytes.
-func clipLine(s string) string {
+// Clip returns a text as one line of at most 200 bytes.
+func Clip(s string) string {
 	if strings.ContainsAny(s, "\n\r\t") || !utf8.ValidString(s) {
 		s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	}

@@ -54,7 +54,7 @@ func (g *Graph) Govern(ds []Decision) []Unresolved {
 		if !validName(d.ID) || last[key] != k {
 			continue
 		}
-		d.Title = clipLine(d.Title)
+		d.Title = Clip(d.Title)
 		d.Targets = slices.Clone(d.Targets[:min(len(d.Targets), maxTargets)])
 		i, have := gone[key]
 		delete(gone, key)

@@ -110,7 +110,7 @@ func (v *View) one(text string) (int32, error) {
 	found := v.find(text)
 	switch len(found) {
 	case 0:
-		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(clipLine(text)),
+		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(Clip(text)),
 			Try: "Search for a part of the name, or build the graph again if it is new."}
 	case 1:
 		return found[0], nil
@@ -127,7 +127,7 @@ func (v *View) one(text string) (int32, error) {
 	if n := len(found) - len(ids); n > 0 {
 		more = fmt.Sprintf(", or %d more", n)
 	}
-	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", clipLine(text), len(found)),
+	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", Clip(text), len(found)),
 		Try: "Give the ID: " + strings.Join(ids, ", ") + more + "."}
 }
 

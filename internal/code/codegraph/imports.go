@@ -174,13 +174,18 @@ func (r *resolver) dependsOn() {
 		if e.meta.kind() != eImports || e.from != r.u.node {
 			continue
 		}
-		to := int32(-1)
-		r.v.homes(e.to, func(h int32) {
-			if to < 0 || r.v.compare(h, to) < 0 {
-				to = h
+		homes := []int32{e.to} // the packages that contain what is imported
+		if n := r.v.nodes.at(e.to); !n.kind.isScope() {
+			homes = homes[:0]
+			for _, p := range n.places {
+				if u := r.v.unit(p.unit); p.decl != onlyEdges && u.home >= 0 {
+					homes = append(homes, u.home)
+				}
 			}
-		})
-		r.add(r.u.home, to, eDependsOn, e.meta.line(), e.meta&guessed != 0)
+		}
+		if len(homes) > 0 {
+			r.add(r.u.home, slices.MinFunc(homes, r.v.compare), eDependsOn, e.meta.line(), e.meta&guessed != 0)
+		}
 	}
 }
 

@@ -205,20 +205,6 @@ func (u *unit) firstFrom(i int32) int {
 	return lo
 }
 
-// homes yields the nodes of the packages and namespaces that contain a node.
-func (v *View) homes(i int32, yield func(int32)) {
-	n := v.nodes.at(i)
-	if n.kind.isScope() {
-		yield(i)
-		return
-	}
-	for _, p := range n.places {
-		if u := v.unit(p.unit); p.decl != onlyEdges && u.home >= 0 {
-			yield(u.home)
-		}
-	}
-}
-
 // Page selects a part of a list.
 type Page struct {
 	Limit  int // maximum number of elements; 0 means DefaultLimit, at most MaxLimit

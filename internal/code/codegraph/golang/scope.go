@@ -3,6 +3,7 @@ package golang
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 )
 
@@ -256,24 +257,12 @@ func typeParamNames(d *ast.FuncDecl) []string {
 	return names
 }
 
-// predeclared are the names of the language's universe scope.
-var predeclared = set("any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
-	"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
-	"true", "false", "iota", "nil",
-	"append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new", "panic",
-	"print", "println", "real", "recover")
+// predeclared reports whether a name is in the universe scope of the language.
+func predeclared(name string) bool { return types.Universe.Lookup(name) != nil }
 
-// newPredeclared are predeclared names that were added late, so packages may have declarations with these names. A use
-// is recorded as one of the package; if the package has no such declaration, the graph ignores it.
-var newPredeclared = set("clear", "max", "min")
-
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, n := range names {
-		m[n] = true
-	}
-	return m
-}
+// predeclaredLate reports whether a predeclared name was added late, so that packages may have declarations with the name.
+// A use is recorded as one of the package; if the package has no such declaration, the graph ignores it.
+func predeclaredLate(name string) bool { return name == "clear" || name == "max" || name == "min" }
 
 // member finds a member of a type. owner is the qualified name of the type that declares it, "" if that has no node (a
 // local type, a struct without a name), "?" if it is unknown. m is the member's type as far as the file shows it.
@@ -387,7 +376,7 @@ func (u *usageWalker) typeName(t typ, e ast.Expr) string {
 			return ""
 		case u.table.declares(x.Name):
 			return u.ownName(x.Name)
-		case predeclared[x.Name]:
+		case predeclared(x.Name):
 			return ""
 		case len(u.imports.dots) > 0:
 			return unknown

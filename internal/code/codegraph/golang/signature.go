@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
@@ -29,16 +28,16 @@ func (o *Outline) describe() {
 		case *ast.File:
 			d.Signature, d.Doc = "package "+d.Name, sentence(n.Doc)
 		case *ast.FuncDecl:
-			d.Signature, d.Doc = clip(function(n)), sentence(n.Doc)
+			d.Signature, d.Doc = codegraph.Clip(function(n)), sentence(n.Doc)
 		case *ast.TypeSpec:
-			d.Signature, d.Doc = clip(typeHead(n)), sentence(n.Doc, groupDoc(gen), n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(typeHead(n)), sentence(n.Doc, groupDoc(gen), n.Comment)
 		case *ast.ValueSpec:
 			if n.Type != nil || len(n.Values) > 0 {
 				last = n.Type
 			}
-			d.Signature, d.Doc = clip(value(gen.Tok, n, d.Name, last)), sentence(n.Doc, groupDoc(gen), n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(value(gen.Tok, n, d.Name, last)), sentence(n.Doc, groupDoc(gen), n.Comment)
 		case *ast.Field:
-			d.Signature, d.Doc = clip(member(d, n)), sentence(n.Doc, n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(member(d, n)), sentence(n.Doc, n.Comment)
 		}
 	}
 }
@@ -144,26 +143,11 @@ func exprText(e ast.Expr) string {
 	return types.ExprString(e)
 }
 
-// clip joins a text into one line of at most maxSignature bytes.
-func clip(s string) string {
-	if strings.ContainsAny(s, "\n\t\r") {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	if len(s) <= maxSignature {
-		return s
-	}
-	cut := maxSignature - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
-
 // sentence returns the first sentence of the first comment that is not empty.
 func sentence(comments ...*ast.CommentGroup) string {
 	for _, c := range comments {
 		if s := firstSentence(c.Text()); s != "" {
-			return strings.Clone(clip(s))
+			return strings.Clone(codegraph.Clip(s))
 		}
 	}
 	return ""

@@ -250,7 +250,7 @@ func (u *usageWalker) ownName(name string) string { return u.qualify(u.pkg, name
 
 // isPredeclared reports whether a name refers to the universe scope here.
 func (u *usageWalker) isPredeclared(name string) bool {
-	return predeclared[name] && !u.isLocal(name) && !u.table.declares(name)
+	return predeclared(name) && !u.isLocal(name) && !u.table.declares(name)
 }
 
 // isLocal reports whether a function, its parameters or a block declare a name that is visible here.
@@ -276,8 +276,8 @@ func (u *usageWalker) name(id *ast.Ident, kind codegraph.EdgeKind) {
 			kind = codegraph.References // a conversion
 		}
 		u.addUse(kind, u.ownName(n), true, id.Pos())
-	case imported || predeclared[n] && !newPredeclared[n]:
-	case len(u.imports.dots) > 0 && !predeclared[n]:
+	case imported || predeclared(n) && !predeclaredLate(n):
+	case len(u.imports.dots) > 0 && !predeclared(n):
 		u.addUse(kind, u.qualify("", n)[1:], false, id.Pos())
 	default:
 		u.addUse(kind, u.ownName(n), true, id.Pos())
