@@ -174,7 +174,9 @@ func (t *transaction) link() {
 		}
 		replaced[i] = true
 		for _, e := range old {
-			added[e.to] = added[e.to]
+			if _, ok := added[e.to]; !ok {
+				added[e.to] = nil
+			}
 		}
 		for k, e := range edges {
 			added[e.to] = append(added[e.to], inEdge{i, int32(k)})

@@ -262,11 +262,10 @@ func (o *outliner) valueSpec(d *ast.GenDecl, s *ast.ValueSpec, from, to token.Po
 
 // receiverName returns the name of a method's type without type parameters; "" for an invalid receiver.
 func receiverName(d *ast.FuncDecl) string {
-	for _, f := range fields(d.Recv) {
-		if id, ok := bare(f.Type).(*ast.Ident); ok {
+	if len(fields(d.Recv)) > 0 {
+		if id, ok := bare(d.Recv.List[0].Type).(*ast.Ident); ok {
 			return id.Name
 		}
-		break
 	}
 	return ""
 }
