@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -197,11 +198,9 @@ func (b *builder) missing(paths []string) []string {
 		there[f.Path] = f.Skip == "" || b.o.extractor(f.Path) != nil
 	}
 	out := b.failed
-	for i := range b.v.units.n {
-		if u := b.v.unit(i); u != nil && u.decision == nil {
-			if p := b.v.text(u.path); !there[p] && selected(p, paths) {
-				out = append(out, p)
-			}
+	for _, u := range b.v.files {
+		if p := b.v.text(u.path); !there[p] && selected(p, paths) {
+			out = append(out, p)
 		}
 	}
 	slices.Sort(out)
@@ -223,10 +222,10 @@ func (b *builder) finish(gone []string) {
 	defer b.g.mu.Unlock()
 	now := b.g.View()
 	hash := func(v *View, path string) string {
-		if i := v.fileUnit(path); i >= 0 {
-			return v.unit(i).hash
+		if v.fileUnit(path) < 0 {
+			return "none"
 		}
-		return "none"
+		return v.Hash(path)
 	}
 	overtaken := func(path string) bool { return now.version != b.v.version && hash(now, path) != hash(b.v, path) }
 	b.units = slices.DeleteFunc(b.units, func(u *unit) bool { return overtaken(b.g.names.strs[u.path]) })
@@ -322,7 +321,7 @@ func (b *builder) makeUnit(f File, s stat, head bool) extracted {
 func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 	defer func() {
 		if r := recover(); r != nil {
-			f = File{Path: path, Problems: []Problem{{Text: clipLine(fmt.Sprint("the extractor failed: ", r))}}}
+			f = File{Path: path, Problems: []Problem{{Text: Clip(fmt.Sprint("the extractor failed: ", r))}}}
 		}
 	}()
 	f = e(path, src)
@@ -332,23 +331,29 @@ func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 
 // text converts a file's content to UTF-8. problem says why the content is not text; it is empty otherwise.
 func text(b []byte) (src []byte, problem string) {
+	src, wide := Decode(b)
+	if !wide && bytes.IndexByte(src, 0) >= 0 {
+		return nil, "is no text: it has bytes of value zero"
+	}
+	if !utf8.Valid(src) {
+		src = bytes.ToValidUTF8(src, []byte("\ufffd"))
+	}
+	return src, ""
+}
+
+// Decode converts a text that begins with the mark of UTF-16 to UTF-8, and removes the mark of UTF-8. wide reports whether
+// it was UTF-16.
+func Decode(b []byte) (src []byte, wide bool) {
 	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
 		if rest, ok := bytes.CutPrefix(b, []byte(mark)); ok {
 			units := make([]uint16, len(rest)/2)
 			for i := range units {
 				units[i] = order.Uint16(rest[2*i:])
 			}
-			return []byte(string(utf16.Decode(units))), ""
+			return []byte(string(utf16.Decode(units))), true
 		}
 	}
-	if bytes.IndexByte(b, 0) >= 0 {
-		return nil, "is no text: it has bytes of value zero"
-	}
-	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(b) {
-		b = bytes.ToValidUTF8(b, []byte("\ufffd"))
-	}
-	return b, ""
+	return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), false
 }
 
 // wholeLines drops the last line of a text when the text may have been cut within it.
@@ -398,15 +403,9 @@ func (o Options) withDefaults() (Options, error) {
 			return o, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "negative", Try: "Leave it out for the default."}
 		}
 	}
-	if o.MaxFileBytes == 0 {
-		o.MaxFileBytes = defaultFileBytes
-	}
-	if o.Workers == 0 {
-		o.Workers = min(runtime.GOMAXPROCS(0), 8)
-	}
-	if o.Problems == 0 {
-		o.Problems = defaultProblems
-	}
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, defaultFileBytes)
+	o.Workers = cmp.Or(o.Workers, min(runtime.GOMAXPROCS(0), 8))
+	o.Problems = cmp.Or(o.Problems, defaultProblems)
 	if o.Progress == nil {
 		o.Progress = func(repository.Progress) {}
 	}
@@ -420,11 +419,7 @@ func (o *Options) reread(path string) bool { return o.Reread != nil && o.Reread(
 
 // extractor returns the extractor for a path, or nil.
 func (o *Options) extractor(path string) Extractor {
-	b := base(path)
-	if i := strings.LastIndexByte(b, '.'); i >= 0 {
-		return o.Extractors[strings.ToLower(b[i:])]
-	}
-	return nil
+	return o.Extractors[strings.ToLower(filepath.Ext(path))]
 }
 
 // Report is the result of Build or Update.

@@ -34,16 +34,12 @@ func (t *transaction) commit() int {
 	for _, i := range t.redo {
 		if t.v.unit(i) != nil {
 			all = append(all, i)
-		}
-	}
-	results := t.resolve(all)
-	for k, i := range all {
-		t.install(i, results[k], redone[i])
-	}
-	for _, i := range t.redo {
-		if t.v.unit(i) == nil {
+		} else {
 			t.noteForeign(i, t.oldForeign[i], nil)
 		}
+	}
+	for k, r := range t.resolve(all) {
+		t.install(all[k], r, redone[all[k]])
 	}
 	t.link()
 	for i := range t.touched {
@@ -120,25 +116,22 @@ func (t *transaction) install(i int32, f resolution, fresh bool) {
 // noteForeign updates the places of the nodes that have edges in unit i but are not declared by it. old lists those
 // nodes before the change; u is nil for a removed unit.
 func (t *transaction) noteForeign(i int32, old []int32, u *unit) {
-	if u == nil {
-		for _, n := range old {
-			t.place(n, i, nil)
-		}
-		return
-	}
 	for _, n := range old {
-		if !slices.Contains(u.foreignNodes, n) && !u.declares(n) {
+		if u == nil || !slices.Contains(u.foreignNodes, n) && !u.declares(n) {
 			t.place(n, i, nil)
 		}
 	}
-	for _, n := range u.foreignNodes {
-		t.place(n, i, []place{{i, onlyEdges}})
+	if u != nil {
+		for _, n := range u.foreignNodes {
+			t.place(n, i, []place{{i, onlyEdges}})
+		}
 	}
 }
 
 // findForeign lists the nodes that have edges in the unit but are not declared by it.
 func (u *unit) findForeign(edges []edge) []int32 {
-	var declared, others []int32
+	var declared map[int32]bool
+	var others []int32
 	last := int32(-1)
 	for _, e := range edges {
 		if e.from == last || e.from == u.node || e.from == u.home {
@@ -146,9 +139,12 @@ func (u *unit) findForeign(edges []edge) []int32 {
 		}
 		last = e.from
 		if declared == nil {
-			declared = slices.Sorted(u.declared)
+			declared = map[int32]bool{}
+			for n := range u.declared {
+				declared[n] = true
+			}
 		}
-		if _, ok := slices.BinarySearch(declared, e.from); !ok {
+		if !declared[e.from] {
 			others = append(others, e.from)
 		}
 	}
@@ -163,64 +159,56 @@ func (u *unit) declares(n int32) bool {
 func (t *transaction) link() {
 	size := 0
 	for i, old := range t.old {
-		size += len(old)
-		if u := t.v.unit(i); u != nil {
-			size += len(u.edges)
-		}
+		size += len(old) + len(t.edges(i))
 	}
 	if size > t.v.counts.Edges/4 && size > 1000 {
 		t.relinkAll()
 		return
 	}
-	type change struct{ add []inEdge }
-	changes := map[int32]*change{}
-	at := func(n int32) *change {
-		c := changes[n]
-		if c == nil {
-			c = &change{}
-			changes[n] = c
-		}
-		return c
-	}
+	added := map[int32][]inEdge{} // by node; also for nodes that only lost edges
 	replaced := map[int32]bool{}
 	for i, old := range t.old {
-		var edges []edge
-		if u := t.v.unit(i); u != nil {
-			edges = u.edges
-		}
+		edges := t.edges(i)
 		if slices.EqualFunc(old, edges, func(a, b edge) bool { return a.to == b.to }) {
 			continue // at most the lines have changed
 		}
 		replaced[i] = true
 		for _, e := range old {
-			at(e.to)
+			if _, ok := added[e.to]; !ok {
+				added[e.to] = nil
+			}
 		}
 		for k, e := range edges {
-			c := at(e.to)
-			c.add = append(c.add, inEdge{i, int32(k)})
+			added[e.to] = append(added[e.to], inEdge{i, int32(k)})
 		}
 	}
-	for n, c := range changes {
+	for n, add := range added {
 		m := t.nodes.set(n)
-		row := make([]inEdge, 0, len(m.in)+len(c.add))
+		row := make([]inEdge, 0, len(m.in)+len(add))
 		for _, e := range m.in {
 			if !replaced[e.unit] {
 				row = append(row, e)
 			}
 		}
-		m.in = slices.Clip(append(row, c.add...))
+		m.in = slices.Clip(append(row, add...))
 		t.touched[n] = true
 	}
+}
+
+// edges returns the edges of a unit in the draft; none for a removed one.
+func (t *transaction) edges(i int32) []edge {
+	if u := t.v.unit(i); u != nil {
+		return u.edges
+	}
+	return nil
 }
 
 // relinkAll builds the lists of incoming edges of all nodes again, in one slice.
 func (t *transaction) relinkAll() {
 	starts := make([]int32, t.v.nodes.n+1)
-	for i := range t.v.units.n {
-		if u := t.v.unit(i); u != nil {
-			for _, e := range u.edges {
-				starts[e.to+1]++
-			}
+	for _, u := range t.v.all {
+		for _, e := range u.edges {
+			starts[e.to+1]++
 		}
 	}
 	for i := range t.v.nodes.n {
@@ -228,12 +216,10 @@ func (t *transaction) relinkAll() {
 	}
 	all := make([]inEdge, starts[t.v.nodes.n])
 	next := slices.Clone(starts)
-	for i := range t.v.units.n {
-		if u := t.v.unit(i); u != nil {
-			for k, e := range u.edges {
-				all[next[e.to]] = inEdge{i, int32(k)}
-				next[e.to]++
-			}
+	for i, u := range t.v.all {
+		for k, e := range u.edges {
+			all[next[e.to]] = inEdge{i, int32(k)}
+			next[e.to]++
 		}
 	}
 	for i := range t.v.nodes.n {
@@ -258,9 +244,7 @@ func (t *transaction) count() {
 	}
 	for i, old := range t.old {
 		add(old, -1)
-		if u := t.v.unit(i); u != nil {
-			add(u.edges, 1)
-		}
+		add(t.edges(i), 1)
 	}
 	c.Files += t.files
 	c.Decisions += t.decisions
@@ -330,38 +314,32 @@ func (t *transaction) forget(i int32) {
 	if n.flags&inRepo == 0 {
 		t.external--
 	}
-	h := t.heads.set(int32(n.name))
-	h.named--
-	if h.name == i+1 {
-		h.name = n.nextName
-	} else {
-		k := h.name - 1
-		for t.nodes.at(k).nextName != i+1 {
-			k = t.nodes.at(k).nextName - 1
-		}
-		t.nodes.set(k).nextName = n.nextName
-	}
-	if h := t.heads.at(int32(n.qual)); h.qual == i+1 {
-		t.heads.set(int32(n.qual)).qual = n.nextQual
-	} else {
-		k := h.qual - 1
-		for t.nodes.at(k).nextQual != i+1 {
-			k = t.nodes.at(k).nextQual - 1
-		}
-		t.nodes.set(k).nextQual = n.nextQual
-	}
+	t.heads.set(int32(n.name)).named--
+	t.unlink(&t.heads.set(int32(n.name)).name, i, n.nextName, func(n *node) *int32 { return &n.nextName })
+	t.unlink(&t.heads.set(int32(n.qual)).qual, i, n.nextQual, func(n *node) *int32 { return &n.nextQual })
 	*t.nodes.set(i) = node{}
 	t.v.freeNodes = append(t.v.freeNodes, i)
 }
 
+// unlink removes node i, which is followed by next, from the list that begins at head and goes on at follow.
+func (t *transaction) unlink(head *int32, i, next int32, follow func(*node) *int32) {
+	if *head == i+1 {
+		*head = next
+		return
+	}
+	k := *head - 1
+	for *follow(t.nodes.at(k)) != i+1 {
+		k = *follow(t.nodes.at(k)) - 1
+	}
+	*follow(t.nodes.set(k)) = next
+}
+
 // put replaces unit i by u. A negative i adds u; a nil u removes unit i.
 func (t *transaction) put(i int32, u *unit) {
-	if i < 0 {
-		if n := len(t.v.freeUnits); n > 0 {
-			i, t.v.freeUnits = t.v.freeUnits[n-1], t.v.freeUnits[:n-1]
-		} else {
-			i = t.units.add()
-		}
+	if n := len(t.v.freeUnits); i < 0 && n > 0 {
+		i, t.v.freeUnits = t.v.freeUnits[n-1], t.v.freeUnits[:n-1]
+	} else if i < 0 {
+		i = t.units.add()
 	}
 	old := t.v.unit(i)
 	t.countUnit(old, -1)
@@ -382,15 +360,8 @@ func (t *transaction) put(i int32, u *unit) {
 	}
 	if u != nil {
 		t.declare(u)
-		add := func(n, decl int32) { places[n] = append(places[n], place{i, decl}) }
-		add(u.node, noDecl)
-		if u.home >= 0 {
-			add(u.home, noDecl)
-		}
-		for k, n := range u.nodes {
-			if n >= 0 {
-				add(n, int32(k))
-			}
+		for n, decl := range u.declared {
+			places[n] = append(places[n], place{i, decl})
 		}
 	} else {
 		t.v.freeUnits = append(t.v.freeUnits, i)
@@ -411,13 +382,14 @@ func (t *transaction) countUnit(u *unit, by int) {
 	}
 }
 
-// declared yields the nodes that a unit declares and those that it belongs to. Some come twice.
-func (u *unit) declared(yield func(int32) bool) {
-	if !yield(u.node) || u.home >= 0 && !yield(u.home) {
+// declared yields the nodes that a unit declares and those that it belongs to, with the indices of the declarations or
+// noDecl. Some nodes come twice.
+func (u *unit) declared(yield func(node, decl int32) bool) {
+	if !yield(u.node, noDecl) || u.home >= 0 && !yield(u.home, noDecl) {
 		return
 	}
-	for _, n := range u.nodes {
-		if n >= 0 && !yield(n) {
+	for k, n := range u.nodes {
+		if n >= 0 && !yield(n, int32(k)) { //nolint:gosec // no file declares more
 			return
 		}
 	}
@@ -425,13 +397,12 @@ func (u *unit) declared(yield func(int32) bool) {
 
 // declare finds the nodes of a unit's declarations, or adds them.
 func (t *transaction) declare(u *unit) {
+	u.home = -1
 	if u.decision != nil {
-		x := t.g.names.intern(u.decision.ID)
-		u.node, u.home = t.node(ref{kDecision, x}), -1
+		u.node = t.node(ref{kDecision, t.g.names.intern(u.decision.ID)})
 		return
 	}
 	u.node = t.node(ref{kFile, u.path})
-	u.home = -1
 	if u.within.kind != noKind {
 		u.home = t.node(u.within)
 	}
@@ -449,13 +420,12 @@ func (t *transaction) place(n, unit int32, places []place) {
 	t.touched[n] = true
 	have := t.v.nodes.at(n).places
 	at := slices.IndexFunc(have, func(p place) bool { return p.unit == unit })
-	switch {
-	case at < 0 && len(places) == 0:
-		return
-	case at < 0:
+	if at < 0 {
 		// Published views share this slice but not the elements behind its end. Only one change runs at a time, so no
 		// reader sees the new places before the next view.
-		t.nodes.set(n).places = append(have, places...)
+		if len(places) > 0 {
+			t.nodes.set(n).places = append(have, places...)
+		}
 		return
 	}
 	end := at

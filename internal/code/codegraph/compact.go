@@ -100,7 +100,7 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 			if validName(d.Type) {
 				x.typ = g.names.intern(d.Type)
 			}
-			sig, doc := clipLine(d.Signature), clipLine(d.Doc)
+			sig, doc := Clip(d.Signature), Clip(d.Doc)
 			x.sig, x.doc = uint8(len(sig)), uint8(len(doc))
 			b.WriteString(sig + "\n" + doc + "\n")
 		}
@@ -111,8 +111,8 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 	withholdSecrets(u, first)
 }
 
-// clipLine returns a text as one line of at most maxText bytes.
-func clipLine(s string) string {
+// Clip returns a text as one line of at most 200 bytes.
+func Clip(s string) string {
 	if strings.ContainsAny(s, "\n\r\t") || !utf8.ValidString(s) {
 		s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	}
@@ -484,30 +484,16 @@ type stat struct{ size, modTime, readAt int64 } // size in bytes; times in nanos
 // and its source, have the same stem.
 func stem(path string) string {
 	b := base(path)
-	for i := 1; i < len(b); i++ {
-		if b[i] == '.' {
-			return b[:i]
-		}
+	if name, _, ok := strings.Cut(b[min(1, len(b)):], "."); ok {
+		return b[:1+len(name)]
 	}
 	return b
 }
 
-func base(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '/' {
-			return path[i+1:]
-		}
-	}
-	return path
-}
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // folder returns the path without its last element; "" for a path of one element.
-func folder(path string) string {
-	if b := base(path); len(b) < len(path) {
-		return path[:len(path)-len(b)-1]
-	}
-	return ""
-}
+func folder(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
 
 // hashName returns the FNV-1a hash of a name. Units store hashes of the names that they depend on to save memory.
 func hashName(s string) uint32 {

@@ -2,6 +2,7 @@ package codegraph
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -38,8 +39,8 @@ func (g *Graph) Govern(ds []Decision) []Unresolved {
 	defer g.mu.Unlock()
 	t := g.begin()
 	gone := map[[2]string]int32{}
-	for i := range t.v.units.n {
-		if u := t.v.unit(i); u != nil && u.decision != nil {
+	for i, u := range t.v.all {
+		if u.decision != nil {
 			gone[[2]string{u.decision.ID, u.decision.Path}] = i
 		}
 	}
@@ -53,16 +54,14 @@ func (g *Graph) Govern(ds []Decision) []Unresolved {
 		if !validName(d.ID) || last[key] != k {
 			continue
 		}
-		d.Title = clipLine(d.Title)
+		d.Title = Clip(d.Title)
 		d.Targets = slices.Clone(d.Targets[:min(len(d.Targets), maxTargets)])
 		i, have := gone[key]
 		delete(gone, key)
-		if have {
-			if o := t.v.unit(i).decision; o.Title == d.Title && o.Line == d.Line && slices.Equal(o.Targets, d.Targets) {
-				continue
-			}
-		} else {
+		if !have {
 			i = -1
+		} else if o := t.v.unit(i).decision; o.Title == d.Title && o.Line == d.Line && slices.Equal(o.Targets, d.Targets) {
+			continue
 		}
 		t.put(i, g.decisionUnit(&d))
 	}
@@ -149,13 +148,9 @@ func (r *resolver) target(name string) (to []int32, sure bool) {
 // below lists the packages of the files below a folder, and the files that belong to no package.
 func (r *resolver) below(p string) []int32 {
 	direct, all := map[int32]bool{}, map[int32]bool{}
-	for i := range r.v.units.n {
-		u := r.v.unit(i)
-		if u == nil || u.decision != nil {
-			continue
-		}
-		rest, ok := strings.CutPrefix(r.v.text(u.path), p)
-		if !ok || !strings.HasPrefix(rest, "/") {
+	for _, u := range r.v.files {
+		rest, ok := strings.CutPrefix(r.v.text(u.path), p+"/")
+		if !ok {
 			continue
 		}
 		n := u.node
@@ -163,18 +158,14 @@ func (r *resolver) below(p string) []int32 {
 			n = u.home
 		}
 		all[n] = true
-		if !strings.Contains(rest[1:], "/") {
+		if !strings.Contains(rest, "/") {
 			direct[n] = true
 		}
 	}
 	if len(all) > maxFolder {
 		all = direct
 	}
-	var out []int32
-	for n := range all {
-		out = append(out, n)
-	}
-	slices.SortFunc(out, r.v.compare)
+	out := slices.SortedFunc(maps.Keys(all), r.v.compare)
 	return out[:min(len(out), maxFolder)]
 }
 
@@ -188,11 +179,9 @@ type Unresolved struct {
 // Unresolved lists the targets of decisions that could not be resolved, by ID and path, then in the decision's order.
 func (v *View) Unresolved() []Unresolved {
 	var out []Unresolved
-	for i := range v.units.n {
-		if u := v.unit(i); u != nil {
-			for _, name := range u.unresolved {
-				out = append(out, Unresolved{u.decision.ID, u.decision.Path, name})
-			}
+	for _, u := range v.all {
+		for _, name := range u.unresolved {
+			out = append(out, Unresolved{u.decision.ID, u.decision.Path, name})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Unresolved) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path)) })

@@ -139,7 +139,7 @@ func (w *dependentSearch) list(out []Dependent, found []int32, depth int, before
 	if from >= to {
 		return out
 	}
-	first := top[int32]{n: to, less: func(a, b int32) bool { return w.v.compare(a, b) < 0 }}
+	first := top[int32]{n: to, compare: w.v.compare}
 	for _, i := range found {
 		first.add(i)
 	}
@@ -216,6 +216,7 @@ func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int,
 	type near struct {
 		node, of int32
 		e        edge
+		way      int // 0 if the edge leads from of to node, 1 if it leads from node to of
 		score    float64
 	}
 	best := map[int32]near{}
@@ -227,48 +228,34 @@ func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int,
 			}
 		}
 	}
-	better := func(a, b near) bool {
-		switch {
-		case a.score != b.score:
-			return a.score > b.score
-		case a.node != b.node:
-			return v.compare(a.node, b.node) < 0
-		case a.of != b.of:
-			return v.compare(a.of, b.of) < 0
-		case a.e.meta.kind() != b.e.meta.kind():
-			return a.e.meta.kind() < b.e.meta.kind()
-		}
-		return a.e.from == a.of && b.e.from != b.of
+	compare := func(a, b near) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), v.compare(a.node, b.node), v.compare(a.of, b.of), cmp.Compare(a.e.meta.kind(), b.e.meta.kind()), a.way-b.way)
 	}
-	visit := func(node, of int32, e edge) {
+	visit := func(node, of int32, e edge, way int) {
 		if asked[node] {
 			return
 		}
-		way := 0
-		if e.to == of {
-			way = 1
-		}
-		x := near{node, of, e, kindWeight[e.meta.kind()][way] / (1 + math.Log2(max(1, float64(len(v.nodes.at(node).in))/10)))}
+		x := near{node, of, e, way, kindWeight[e.meta.kind()][way] / (1 + math.Log2(max(1, float64(len(v.nodes.at(node).in))/10)))}
 		if e.meta&guessed != 0 {
 			x.score /= 2
 		}
-		if b, ok := best[node]; !ok || better(x, b) {
+		if b, ok := best[node]; !ok || compare(x, b) < 0 {
 			best[node] = x
 		}
 	}
 	for of := range asked {
-		v.out(of, func(_ *unit, e edge) { visit(e.to, of, e) })
+		v.out(of, func(_ *unit, e edge) { visit(e.to, of, e, 0) })
 		for _, in := range v.nodes.at(of).in {
 			e := v.unit(in.unit).edges[in.slot]
-			visit(e.from, of, e)
+			visit(e.from, of, e, 1)
 		}
 	}
-	first := top[near]{n: min(max(limit, 0), MaxLimit), less: better}
+	first := top[near]{n: min(max(limit, 0), MaxLimit), compare: compare}
 	for _, x := range best {
 		first.add(x)
 	}
 	for _, x := range first.sorted() {
-		list = append(list, Neighbour{v.node(x.node), v.id(x.of), edgeNames[x.e.meta.kind()], x.e.meta.how(), x.e.from == x.of, math.Round(x.score*1000) / 1000})
+		list = append(list, Neighbour{v.node(x.node), v.id(x.of), edgeNames[x.e.meta.kind()], x.e.meta.how(), x.way == 0, math.Round(x.score*1000) / 1000})
 	}
 	return list, len(best), nil
 }
@@ -296,16 +283,15 @@ type Imported struct {
 
 // Sources yields the source files, ordered by path.
 func (v *View) Sources(yield func(Source) bool) {
-	var units []int32
-	for i := range v.units.n {
-		if u := v.unit(i); u != nil && u.decision == nil && u.lang != 0 {
-			units = append(units, i)
+	var units []*unit
+	for _, u := range v.files {
+		if u.lang != 0 {
+			units = append(units, u)
 		}
 	}
-	slices.SortFunc(units, func(a, b int32) int { return strings.Compare(v.text(v.unit(a).path), v.text(v.unit(b).path)) })
+	slices.SortFunc(units, func(a, b *unit) int { return strings.Compare(v.text(a.path), v.text(b.path)) })
 	homes := map[int32]*nodeLocation{}
-	for _, i := range units {
-		u := v.unit(i)
+	for _, u := range units {
 		s := Source{Path: v.text(u.path), Hash: u.hash, Language: v.text(u.lang), Test: u.has(forTests), Generated: u.has(generated)}
 		for at := u.firstFrom(u.node); at < len(u.edges) && u.edges[at].from == u.node; at++ {
 			e := u.edges[at]
@@ -363,12 +349,8 @@ func (v *View) usedOf(u *unit, l *nodeLocation) []string {
 	}
 	var out []string
 	for _, e := range u.edges {
-		switch e.meta.kind() {
-		case eReferences, eCalls, eInherits, eImplements:
-		default:
-			continue
-		}
-		if n := v.nodes.at(e.to); n.kind.isScope() || n.kind == kFile {
+		const uses = edgeSet(1<<eReferences | 1<<eCalls | 1<<eInherits | 1<<eImplements)
+		if n := v.nodes.at(e.to); !uses.has(e.meta.kind()) || n.kind.isScope() || n.kind == kFile {
 			continue
 		}
 		for _, i := range v.unitsOf(e.to) {

@@ -1,8 +1,6 @@
 package codegraph
 
 import (
-	"encoding/binary"
-	"errors"
 	"strings"
 	"time"
 )
@@ -117,90 +115,6 @@ type RefinedEdge struct {
 	Times    int // number of places; 0 if not counted
 }
 
-// errDamaged is the error of every decoder for invalid input.
-var errDamaged = errors.New("damaged")
-
-// encoder writes numbers as varints, and strings with their length in front.
-type encoder struct{ b []byte }
-
-func (e *encoder) u(n uint64)    { e.b = binary.AppendUvarint(e.b, n) }
-func (e *encoder) i(n int64)     { e.b = binary.AppendVarint(e.b, n) }
-func (e *encoder) n(n int)       { e.u(uint64(n)) }
-func (e *encoder) text(s string) { e.n(len(s)); e.b = append(e.b, s...) }
-func (e *encoder) flag(b bool)   { e.u(map[bool]uint64{true: 1}[b]) }
-func (e *encoder) texts(s []string) {
-	e.n(len(s))
-	for _, x := range s {
-		e.text(x)
-	}
-}
-
-// decoder reads what an encoder wrote. After an error it returns zero values, and bad is set.
-type decoder struct {
-	b   []byte
-	bad bool
-}
-
-func (d *decoder) u() uint64 {
-	if len(d.b) > 0 && d.b[0] < 0x80 {
-		x := uint64(d.b[0])
-		d.b = d.b[1:]
-		return x
-	}
-	x, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.b = d.b[n:]
-	return x
-}
-
-func (d *decoder) fail() { d.b, d.bad = nil, true }
-
-func (d *decoder) i() int64 {
-	x := d.u()
-	return int64(x>>1) ^ -int64(x&1)
-}
-
-// upTo reads a number of at most max.
-func (d *decoder) upTo(max uint64) uint64 {
-	x := d.u()
-	if x > max {
-		d.fail()
-		return 0
-	}
-	return x
-}
-
-// n reads the length of a list. It is at most the number of bytes left, as each element takes at least one.
-func (d *decoder) n() int {
-	x := d.u()
-	if x > uint64(len(d.b)) {
-		d.fail()
-		return 0
-	}
-	return int(x)
-}
-
-func (d *decoder) flag() bool { return d.upTo(1) == 1 }
-
-// text reads a string. It is a copy of the input's bytes.
-func (d *decoder) text() string {
-	n := d.n()
-	s := string(d.b[:n])
-	d.b = d.b[n:]
-	return s
-}
-
-func (d *decoder) texts() []string {
-	var out []string
-	for range d.n() {
-		out = append(out, d.text())
-	}
-	return out
-}
-
 // Stamp is the state of a file when the graph read it.
 type Stamp struct {
 	Size    int64 // bytes
@@ -212,36 +126,27 @@ type Stamp struct {
 // or whose content was not read.
 func (v *View) Stamp(path string) (Stamp, bool) {
 	i := v.fileUnit(path)
-	if i < 0 {
+	if i < 0 || v.unit(i).stat == (stat{}) {
 		return Stamp{}, false
 	}
 	s := v.unit(i).stat
-	if s == (stat{}) {
-		return Stamp{}, false
-	}
 	return Stamp{Size: s.size, ModTime: time.Unix(0, s.modTime).UTC(), ReadAt: time.Unix(0, s.readAt).UTC()}, true
 }
 
 // Hash returns the hash of a file's content in the graph, by its path. It returns "" for a file that is not in the
 // graph or whose content was not read.
 func (v *View) Hash(path string) string {
-	i := v.fileUnit(path)
-	if i < 0 {
-		return ""
+	if i := v.fileUnit(path); i >= 0 {
+		return v.unit(i).hash
 	}
-	return v.unit(i).hash
+	return ""
 }
 
 // Holds reports whether the graph has a file at a path or below it.
 func (v *View) Holds(path string) bool {
-	if v.fileUnit(path) >= 0 {
-		return true
-	}
-	for i := range v.units.n {
-		if u := v.unit(i); u != nil && u.decision == nil {
-			if rest, ok := strings.CutPrefix(v.text(u.path), path); ok && strings.HasPrefix(rest, "/") {
-				return true
-			}
+	for _, u := range v.files {
+		if rest, ok := strings.CutPrefix(v.text(u.path), path); ok && (rest == "" || rest[0] == '/') {
+			return true
 		}
 	}
 	return false

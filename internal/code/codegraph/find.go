@@ -110,7 +110,7 @@ func (v *View) one(text string) (int32, error) {
 	found := v.find(text)
 	switch len(found) {
 	case 0:
-		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(clipLine(text)),
+		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(Clip(text)),
 			Try: "Search for a part of the name, or build the graph again if it is new."}
 	case 1:
 		return found[0], nil
@@ -127,7 +127,7 @@ func (v *View) one(text string) (int32, error) {
 	if n := len(found) - len(ids); n > 0 {
 		more = fmt.Sprintf(", or %d more", n)
 	}
-	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", clipLine(text), len(found)),
+	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", Clip(text), len(found)),
 		Try: "Give the ID: " + strings.Join(ids, ", ") + more + "."}
 }
 
@@ -153,10 +153,13 @@ func (v *View) find(text string) []int32 {
 		slices.SortFunc(found, v.compareFound)
 		return found
 	}
-	slices.SortFunc(found, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(len(v.nodes.at(b).in), len(v.nodes.at(a).in)), v.compare(a, b))
-	})
+	slices.SortFunc(found, v.compareUse)
 	return found
+}
+
+// compareUse orders nodes by their number of incoming edges, the most first, and then by ID.
+func (v *View) compareUse(a, b int32) int {
+	return cmp.Or(cmp.Compare(len(v.nodes.at(b).in), len(v.nodes.at(a).in)), v.compare(a, b))
 }
 
 // named lists the nodes with a qualified name or path, unordered. If there are none, it lists those whose qualified
@@ -165,31 +168,24 @@ func (v *View) named(name string, declared bool) (found []int32) {
 	if name == "" {
 		return nil
 	}
+	fits := func(n *node) bool { return !declared || n.flags&inRepo != 0 }
 	if x, ok := v.names.find(name); ok {
-		v.byQual(x, func(i int32, n *node) bool {
-			if !declared || n.flags&inRepo != 0 {
+		for i, n := range v.byQual(x) {
+			if fits(n) {
 				found = append(found, i)
 			}
-			return true
-		})
-	}
-	if len(found) > 0 {
-		return found
+		}
 	}
 	for _, last := range slices.Compact([]string{lastPart(name), base(name)}) {
 		x, ok := v.names.find(last)
-		if !ok {
+		if !ok || len(found) > 0 {
 			continue
 		}
-		v.byName(x, func(i int32, n *node) bool {
+		for i, n := range v.byName(x) {
 			rest, ok := strings.CutSuffix(v.text(n.qual), name)
-			if ok && (!declared || n.flags&inRepo != 0) && (rest == "" || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "/")) {
+			if ok && fits(n) && (rest == "" || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "/")) {
 				found = append(found, i)
 			}
-			return true
-		})
-		if len(found) > 0 {
-			break
 		}
 	}
 	return found
@@ -250,11 +246,11 @@ func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, t
 		t := newTerm(strings.Join(words, ""))
 		s.joined = &t
 	}
-	s.top.n, s.top.less = limit, func(a, b scored) bool {
+	s.top.n, s.top.compare = limit, func(a, b scored) int {
 		if a.score != b.score {
-			return a.score > b.score
+			return cmp.Compare(b.score, a.score)
 		}
-		return v.compare(a.node, b.node) < 0
+		return v.compare(a.node, b.node)
 	}
 	if len(s.terms) > 0 {
 		s.scan(limit)
@@ -336,7 +332,7 @@ func (s *searcher) rank() {
 		i := min(int(f.fit), matchExact)
 		buckets[i] = append(buckets[i], f)
 	}
-	s.total, s.top.heap = 0, s.top.heap[:0]
+	s.total, s.top.kept, s.top.full = 0, s.top.kept[:0], false
 	for i := range s.meant { // scored first; counted here unless rank meets them below
 		n := s.v.nodes.at(i)
 		if !s.admits(n) {
@@ -355,21 +351,20 @@ func (s *searcher) rank() {
 				s.total += int(s.v.heads.at(int32(f.name)).named)
 				continue
 			}
-			s.v.byName(f.name, func(i int32, n *node) bool {
+			for i, n := range s.v.byName(f.name) {
 				if s.admits(n) {
 					if s.total++; !s.meant[i] {
 						s.score(i, n, f, 0)
 					}
 				}
-				return true
-			})
+			}
 		}
 	}
 }
 
 // tooLow reports whether a node with at most this score can't be among the results. The margin covers rounding.
 func (s *searcher) tooLow(score float64) bool {
-	return len(s.top.heap) == s.top.n && (s.top.n == 0 || score+.01 < s.top.heap[0].score)
+	return s.top.n == 0 || s.top.full && score+.01 < s.top.kept[s.top.n-1].score
 }
 
 // inDegreeScore is the score for a number of incoming edges.

@@ -95,28 +95,21 @@ func (g *Graph) replace(units []*unit, removed []string) (gone, others int) {
 // Hashes returns the hash of each file, by path.
 func (v *View) Hashes() map[string]string {
 	out := make(map[string]string, v.counts.Files)
-	for i := range v.units.n {
-		if u := v.unit(i); u != nil && u.decision == nil {
-			out[v.text(u.path)] = u.hash
-		}
+	for _, u := range v.files {
+		out[v.text(u.path)] = u.hash
 	}
 	return out
 }
 
 // Problems lists the places that could not be read, by path and line. At most limit are returned; total counts all.
 func (v *View) Problems(limit int) (list []FileProblem, total int) {
-	for i := range v.units.n {
-		u := v.unit(i)
-		if u == nil {
-			continue
-		}
-		total += len(u.probs)
+	for _, u := range v.files {
 		for _, p := range u.probs {
 			list = append(list, FileProblem{v.text(u.path), p.Line, p.Text})
 		}
 	}
 	slices.SortStableFunc(list, compareProblems)
-	return list[:min(len(list), max(limit, 0))], total
+	return list[:min(len(list), max(limit, 0))], len(list)
 }
 
 // Refined is the result of Refine.

@@ -23,8 +23,12 @@ func (t *transaction) imports(u *unit) (f resolution) {
 		}
 		for k := range u.refined[i].edges {
 			e := &u.refined[i].edges[k]
-			t.space(e.from)
-			if t.space(e.to); r.standard(e) {
+			for _, end := range []ref{e.from, e.to} {
+				if end.kind.isScope() {
+					t.node(end)
+				}
+			}
+			if r.standard(e) {
 				t.node(e.to)
 			}
 		}
@@ -39,12 +43,6 @@ func (t *transaction) imports(u *unit) (f resolution) {
 		}
 	}
 	return resolution{edges: r.edges, usesSuffixes: r.usesSuffixes}
-}
-
-func (t *transaction) space(r ref) {
-	if r.kind.isScope() {
-		t.node(r)
-	}
 }
 
 // standard reports whether an edge says that a type implements an interface of Go's standard library. Such an interface
@@ -80,13 +78,9 @@ func (r *resolver) imports(im imp) (to int32, guess bool) {
 	}
 	q := r.v.text(im.target.qual)
 	for range maxPrefixes - 1 {
-		if q = ownerOf(q); q == "" {
-			break
-		}
-		if x, ok := r.v.names.findOwned(q); ok {
-			if to := r.qualified(x, eImports); to >= 0 {
-				return to, false
-			}
+		q = ownerOf(q)
+		if to := r.lookup(q, eImports); to >= 0 {
+			return to, false
 		}
 	}
 	return -1, false
@@ -121,15 +115,12 @@ func (r *resolver) importedFile(im imp) (to int32, guess bool) {
 }
 
 func (r *resolver) file(p string) int32 {
-	x, ok := r.v.names.findOwned(p)
-	if !ok {
-		return -1
+	if x, ok := r.v.names.findOwned(p); ok {
+		if i := r.v.byRef(ref{kFile, x}); i >= 0 && r.v.nodes.at(i).flags&inRepo != 0 {
+			return i
+		}
 	}
-	i := r.v.byRef(ref{kFile, x})
-	if i < 0 || r.v.nodes.at(i).flags&inRepo == 0 {
-		return -1
-	}
-	return i
+	return -1
 }
 
 // pathEnding returns the only file of the unit's family whose path ends with p, after a slash. It returns -1 for none
@@ -139,16 +130,14 @@ func (r *resolver) pathEnding(p string) int32 {
 	if !ok || p == "" || path.Ext(p) == "" {
 		return -1
 	}
-	found, many := int32(-1), false
-	r.v.byName(x, func(i int32, n *node) bool {
+	found := int32(-1)
+	for i, n := range r.v.byName(x) {
 		if n.kind == kFile && n.flags&inRepo != 0 && n.fam == r.u.fam && strings.HasSuffix(r.v.text(n.qual), "/"+p) {
-			many = found >= 0
+			if found >= 0 {
+				return -1
+			}
 			found = i
 		}
-		return !many
-	})
-	if many {
-		return -1
 	}
 	return found
 }
@@ -170,9 +159,7 @@ func (r *resolver) defines() {
 		}
 		r.add(u.node, n, eDefines, d.line, false)
 		if d.kind.member() { // its type may be declared in another file
-			if x, ok := r.v.names.findOwned(ownerOf(r.v.text(d.qual))); ok && x != 0 {
-				r.add(r.qualified(x, eInherits), n, eDefines, d.line, false)
-			}
+			r.add(r.lookup(ownerOf(r.v.text(d.qual)), eInherits), n, eDefines, d.line, false)
 		}
 	}
 }
@@ -187,13 +174,18 @@ func (r *resolver) dependsOn() {
 		if e.meta.kind() != eImports || e.from != r.u.node {
 			continue
 		}
-		to := int32(-1)
-		r.v.homes(e.to, func(h int32) {
-			if to < 0 || r.v.compare(h, to) < 0 {
-				to = h
+		homes := []int32{e.to} // the packages that contain what is imported
+		if n := r.v.nodes.at(e.to); !n.kind.isScope() {
+			homes = homes[:0]
+			for _, p := range n.places {
+				if u := r.v.unit(p.unit); p.decl != onlyEdges && u.home >= 0 {
+					homes = append(homes, u.home)
+				}
 			}
-		})
-		r.add(r.u.home, to, eDependsOn, e.meta.line(), e.meta&guessed != 0)
+		}
+		if len(homes) > 0 {
+			r.add(r.u.home, slices.MinFunc(homes, r.v.compare), eDependsOn, e.meta.line(), e.meta&guessed != 0)
+		}
 	}
 }
 
@@ -203,21 +195,16 @@ func (r *resolver) dependsOn() {
 func (v *View) Importing(words map[string]bool, limit int) []string {
 	var out []string
 	fits := map[sym]bool{} // by import as written
-	for i := range v.units.n {
-		u := v.unit(i)
-		if u == nil || u.decision != nil {
-			continue
-		}
-		for _, im := range u.imports {
+	for _, u := range v.files {
+		if slices.ContainsFunc(u.imports, func(im imp) bool {
 			fit, seen := fits[im.path]
 			if !seen {
 				fit = slices.ContainsFunc(strings.FieldsFunc(v.text(im.path), betweenNames), func(w string) bool { return words[w] })
 				fits[im.path] = fit
 			}
-			if fit {
-				out = append(out, v.text(u.path))
-				break
-			}
+			return fit
+		}) {
+			out = append(out, v.text(u.path))
 		}
 	}
 	slices.Sort(out)

@@ -86,11 +86,7 @@ func (s *informalResolver) reexported(first, rest string) (out []int32) {
 		return nil
 	}
 	var targets []string
-	for i := range s.v.units.n {
-		u := s.v.unit(i)
-		if u == nil {
-			continue
-		}
+	for _, u := range s.v.files {
 		for _, a := range u.aliases {
 			if a.name == x && !u.has(forTests) {
 				targets = append(targets, s.v.text(a.target))
@@ -112,13 +108,14 @@ func (s *informalResolver) nodes(name string, fits func(n *node) bool) (out []in
 		return nil
 	}
 	examined := 0
-	s.v.byName(x, func(i int32, n *node) bool {
+	for i, n := range s.v.byName(x) {
 		if n.flags&(inRepo|testOnly) == inRepo && fits(n) {
 			out = append(out, i)
 		}
-		examined++
-		return len(out) < maxMatches && examined < maxExamined
-	})
+		if examined++; len(out) == maxMatches || examined == maxExamined {
+			break
+		}
+	}
 	return out
 }
 
@@ -157,7 +154,7 @@ func (s *informalResolver) ofValues(first, rest string) (out []int32) {
 	}
 	counts := map[int32]int{}
 	looked := 0
-	s.v.byName(x, func(_ int32, n *node) bool {
+	for _, n := range s.v.byName(x) {
 		for _, p := range n.places {
 			if p.decl < 0 {
 				continue
@@ -169,9 +166,10 @@ func (s *informalResolver) ofValues(first, rest string) (out []int32) {
 				}
 			}
 		}
-		looked++
-		return looked < maxMatches
-	})
+		if looked++; looked == maxMatches {
+			break
+		}
+	}
 	most := 0
 	for i, n := range counts {
 		if s.v.nodes.at(i).flags&testOnly == 0 {

@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -26,17 +26,19 @@ func Load(r io.Reader) (*Graph, error) {
 			return nil, in.fault("was saved by another version of " + want.of)
 		}
 	}
-	l := &loader{decoder: &decoder{}, g: New()}
+	l := &loader{g: New()}
 	l.t = l.g.begin()
+	c := &codec{loader: l, b: new([]byte)}
 	for {
-		more, err := in.readSection(l.decoder)
+		section, err := in.readSection()
 		if err != nil {
 			return nil, in.fault("is damaged")
 		}
-		if !more {
+		if section == nil {
 			break
 		}
-		if l.section(); l.bad || len(l.b) > 0 {
+		*c.b = section
+		if c.section(); c.bad || len(*c.b) > 0 {
 			return nil, in.fault("is damaged")
 		}
 	}
@@ -73,22 +75,24 @@ func (s *checksumReader) ReadByte() (byte, error) {
 	return b[0], err
 }
 
-// readSection reads the next section into d. It returns false for the section of length 0, the last one.
-func (s *checksumReader) readSection(d *decoder) (bool, error) {
+// readSection returns the next section; nil for the section of length 0, the last one.
+func (s *checksumReader) readSection() ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil || n == 0 {
-		return false, err
+		return nil, err
 	}
 	var b bytes.Buffer // grows with the data that exists, whatever n says
 	if n < 1<<20 {
 		b.Grow(int(n))
 	}
 	if read, err := io.Copy(&b, io.LimitReader(s, int64(min(n, 1<<40)))); err != nil || uint64(read) != n {
-		return false, errDamaged
+		return nil, errDamaged
 	}
-	d.b = b.Bytes()
-	return true, nil
+	return b.Bytes(), nil
 }
+
+// errDamaged is the error for invalid input.
+var errDamaged = errors.New("damaged")
 
 func (s *checksumReader) fault(msg string) error {
 	if s.err != nil {
@@ -97,10 +101,8 @@ func (s *checksumReader) fault(msg string) error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: "graph", Msg: msg, Try: "Build the graph again.", Err: errDamaged}
 }
 
-// loader decodes sections. It checks all numbers against their ranges, so that a forged file can't cause a panic or use
-// much memory.
+// loader adds what a codec reads to a graph.
 type loader struct {
-	*decoder
 	g     *Graph
 	t     *transaction
 	names []sym
@@ -108,39 +110,52 @@ type loader struct {
 	sized bool
 }
 
-func (l *loader) section() {
-	letter := l.b[0]
-	if l.b = l.b[1:]; l.sized == (letter == sectionSizes) {
-		l.fail()
+// section reads a section. All numbers are checked against their ranges, so that a forged file can't cause a panic or
+// use much memory.
+func (c *codec) section() {
+	l, letter := c.loader, (*c.b)[0]
+	if *c.b = (*c.b)[1:]; l.sized == (letter == sectionSizes) {
+		c.fail()
 		return
 	}
 	switch letter {
 	case sectionSizes:
-		l.sizes, l.sized = [3]uint64{l.upTo(maxLoaded), l.upTo(maxLoaded), l.upTo(maxLoaded)}, true
+		for i := range l.sizes {
+			l.sizes[i] = c.number(maxLoaded)
+		}
+		l.sized = true
 		some := int(min(l.sizes[0], 1<<20)) // limited, because the number may be forged
 		l.names = append(make([]sym, 0, some+1), 0)
 		l.g.names.reserve(some)
 	case sectionFamilies:
-		if l.g.fams = append([]string{""}, l.texts()...); len(l.g.fams) > 255 {
-			l.fail()
+		var fams []string
+		list(c, &fams, 1, c.text)
+		if l.g.fams = append([]string{""}, fams...); len(l.g.fams) > 255 {
+			c.fail()
 		}
 	case sectionNames:
-		for len(l.b) > 0 {
-			s := l.text()
-			if s == "" || len(s) > 1<<16 {
-				l.fail()
+		for len(*c.b) > 0 {
+			var s string
+			if c.text(&s); s == "" || len(s) > 1<<16 {
+				c.fail()
 			}
 			l.names = append(l.names, l.g.names.intern(s))
 		}
 	case sectionNodes:
 		l.t.publishTexts()
-		for len(l.b) > 0 {
-			l.node()
+		for len(*c.b) > 0 {
+			var n node
+			if c.node(&n); c.bad || !l.addNode(n) {
+				c.fail()
+			}
 		}
 	case sectionUnit:
-		l.unit()
+		u := &unit{home: -1}
+		if c.unit(u); !c.bad && !l.addUnit(u) {
+			c.fail()
+		}
 	default:
-		l.fail()
+		c.fail()
 	}
 }
 
@@ -172,200 +187,36 @@ func (l *loader) finish() bool {
 	return true
 }
 
-func (l *loader) sym() sym { return l.names[l.upTo(uint64(len(l.names)-1))] }
-
-func (l *loader) ref() ref { return ref{kindNo(l.upTo(uint64(kindCount - 1))), l.sym()} }
-
-func (l *loader) fam() uint8 { return uint8(l.upTo(uint64(len(l.g.fams) - 1))) }
-
-func (l *loader) node() {
-	kind, flags, fam, qual := kindNo(l.upTo(uint64(kindCount-1))), nodeFlags(l.upTo(7)), l.fam(), l.sym()
-	if kind == noKind || qual == 0 || l.bad {
-		l.fail()
-		return
-	}
+// addNode adds a node. It returns false for a duplicate.
+func (l *loader) addNode(n node) bool {
 	before := l.t.v.nodes.n
-	i := l.t.node(ref{kind, qual})
-	if i != before { // a duplicate
-		l.fail()
-		return
-	}
-	n := l.t.nodes.set(i)
-	n.flags, n.fam = flags, fam
+	i := l.t.node(ref{n.kind, n.qual})
+	added := l.t.nodes.set(i)
+	added.flags, added.fam = n.flags, n.fam
+	return i == before
 }
 
-// number reads the number of a node.
-func (l *loader) number() int32 {
-	if l.t.v.nodes.n == 0 {
-		l.fail()
-		return 0
+// addUnit adds a unit with its edges. All nodes must have been loaded before. It returns false if the unit can't be
+// right.
+func (l *loader) addUnit(u *unit) bool {
+	before, i := l.t.v.nodes.n, l.t.units.add()
+	if l.t.declare(u); l.t.v.nodes.n != before {
+		return false
 	}
-	return int32(l.upTo(uint64(l.t.v.nodes.n - 1)))
-}
-
-func (l *loader) line() int32 { return int32(l.upTo(maxLine)) }
-
-// unit reads a unit and adds it to the draft.
-func (l *loader) unit() {
-	u := &unit{path: l.sym(), hash: l.text(), lang: l.sym(), fam: l.fam(), flags: unitFlags(l.upTo(31)), within: l.ref(), home: -1}
-	u.stat = stat{l.i(), l.i(), l.i()}
-	for range l.n() {
-		u.scopes = append(u.scopes, l.sym())
-	}
-	l.decls(u)
-	for range l.n() {
-		u.imports = append(u.imports, imp{l.sym(), l.ref(), int32(l.i())})
-	}
-	for range l.n() {
-		u.aliases = append(u.aliases, alias{l.sym(), l.sym()})
-	}
-	l.uses(u)
-	for range l.n() {
-		u.probs = append(u.probs, Problem{int(l.i()), l.text()})
-	}
-	u.keys, u.memberTypes = l.hashes(), l.hashes()
-	l.refined(u)
-	l.decision(u)
-	u.unresolved = l.texts()
-	if u.decision == nil && u.path == 0 || u.within.kind != noKind && !u.within.kind.isScope() {
-		l.fail()
-	}
-	if l.bad {
-		return
-	}
-	i := l.t.units.add()
-	l.place(i, u)
-	l.edges(i, u)
-	*l.t.units.set(i) = u
-	l.t.countUnit(u, 1)
-	l.t.old[i] = nil
-}
-
-func (l *loader) hashes() []uint32 {
-	n := l.n()
-	if n == 0 {
-		return nil
-	}
-	out := make([]uint32, n)
-	for i := range out {
-		out[i] = uint32(l.upTo(1<<32 - 1))
-	}
-	return out
-}
-
-// place finds the nodes of a unit. All of them must have been loaded before.
-func (l *loader) place(i int32, u *unit) {
-	before := l.t.v.nodes.n
-	l.t.declare(u)
-	if l.t.v.nodes.n != before {
-		l.fail()
-		return
-	}
-	add := func(n, decl int32) {
-		if n < 0 {
-			return
-		}
+	for n, decl := range u.declared {
 		m := l.t.nodes.set(n)
 		if m.flags&inRepo == 0 {
-			l.fail()
+			return false
 		}
 		m.places = append(m.places, place{i, decl})
-	}
-	add(u.node, noDecl)
-	add(u.home, noDecl)
-	for k, n := range u.nodes {
-		add(n, int32(k))
-	}
-}
-
-func (l *loader) decls(u *unit) {
-	u.text = l.text()
-	n := l.n()
-	if n == 0 {
-		return
-	}
-	u.decls = make([]decl, n)
-	for i := range u.decls {
-		d := decl{kind: kindNo(l.upTo(uint64(kindCount - 1))), exported: l.flag(), name: l.sym(), qual: l.sym(), typ: l.sym(), parent: int32(l.i()), line: l.line()}
-		d.end = d.line + l.line()
-		d.text, d.sig, d.doc = uint32(l.upTo(uint64(len(u.text)))), uint8(l.upTo(255)), uint8(l.upTo(255))
-		if d.parent < -1 || int(d.parent) >= n || int(d.text)+int(d.sig)+int(d.doc)+1 > len(u.text) && int(d.sig)+int(d.doc) > 0 ||
-			d.kind != noKind && d.qual == 0 || d.kind == kFile || d.kind == kDecision {
-			l.fail()
-			return
-		}
-		u.decls[i] = d
-	}
-}
-
-func (l *loader) uses(u *unit) {
-	n := l.n()
-	if n == 0 {
-		return
-	}
-	u.uses = make([]use, n)
-	last := int64(-1)
-	for i := range u.uses {
-		last += int64(l.upTo(uint64(len(u.decls))))
-		u.uses[i] = use{int32(last), l.sym(), useMeta(l.upTo(1<<32 - 1)), uint16(l.upTo(math.MaxUint16))}
-		if k := u.uses[i].meta.kind(); last >= int64(len(u.decls)) || k < eInherits || k > eTests {
-			l.fail()
-			return
-		}
-	}
-}
-
-func (l *loader) refined(u *unit) {
-	own := 0
-	for range l.n() {
-		p := refined{source: l.text(), kinds: edgeSet(l.upTo(1<<edgeCount - 1)), partly: l.flag()}
-		for range l.n() {
-			p.decls = append(p.decls, Decl{Kind: Kind(l.text()), Name: l.text(), Qualified: l.text(), Signature: l.text(), Doc: l.text(),
-				Parent: int(l.i()), Line: int(l.i()), End: int(l.i()), Exported: l.flag()})
-		}
-		for range l.n() {
-			p.edges = append(p.edges, refinedEdge{l.ref(), l.ref(), edgeNo(l.upTo(uint64(edgeCount - 1))), l.line(), uint16(l.upTo(math.MaxUint16))})
-		}
-		own += len(p.decls)
-		u.refined = append(u.refined, p)
-	}
-	if own > len(u.decls) {
-		l.fail()
-	}
-}
-
-func (l *loader) decision(u *unit) {
-	if !l.flag() {
-		return
-	}
-	d := &Decision{ID: l.text(), Title: l.text(), Path: l.text(), Line: int(l.i())}
-	for range l.n() {
-		d.Targets = append(d.Targets, Target{l.text(), How(l.text())})
-	}
-	if !validName(d.ID) || len(u.decls)+len(u.uses) > 0 {
-		l.fail()
-	}
-	u.decision = d
-}
-
-// edges reads the edges of a unit and records the nodes that have edges in it without being declared by it.
-func (l *loader) edges(i int32, u *unit) {
-	n := l.n()
-	if n > 0 {
-		u.edges = make([]edge, n)
-	}
-	last := int32(0)
-	for k := range u.edges {
-		last += int32(l.upTo(uint64(l.t.v.nodes.n)))
-		u.edges[k] = edge{last, l.number(), edgeMeta(l.upTo(1<<32 - 1)), uint16(l.upTo(math.MaxUint16))}
-		if last < 0 || last >= l.t.v.nodes.n || k > 0 && compareEdges(u.edges[k-1], u.edges[k]) >= 0 || u.edges[k].meta.kind() == noEdge || u.edges[k].meta.kind() >= edgeCount {
-			l.fail()
-			return
-		}
 	}
 	u.foreignNodes = u.findForeign(u.edges)
 	for _, n := range u.foreignNodes {
 		m := l.t.nodes.set(n)
 		m.places = append(m.places, place{i, onlyEdges})
 	}
+	*l.t.units.set(i) = u
+	l.t.countUnit(u, 1)
+	l.t.old[i] = nil
+	return true
 }

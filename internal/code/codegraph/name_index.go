@@ -34,9 +34,9 @@ func (r *resolver) namesOf(x sym) *nameIndex {
 		return b
 	}
 	b := &nameIndex{}
-	r.v.byName(x, func(i int32, n *node) bool {
+	for i, n := range r.v.byName(x) {
 		if n.flags&inRepo == 0 || n.fam != key.fam || n.flags&testOnly != 0 && !key.tests {
-			return true
+			continue
 		}
 		switch n.kind {
 		case kMethod, kProperty:
@@ -49,8 +49,10 @@ func (r *resolver) namesOf(x sym) *nameIndex {
 				b.top = append(b.top, i)
 			}
 		}
-		return len(b.members) <= maxMembers || len(b.top) < 2
-	})
+		if len(b.members) > maxMembers && len(b.top) == 2 {
+			break
+		}
+	}
 	r.memo[key] = b
 	return b
 }
@@ -122,7 +124,7 @@ func (r *resolver) imported(i int32) bool {
 // It is not used for Go, where import paths are complete. q need not occur in the graph, so that the result does not
 // depend on that.
 func (r *resolver) bySuffix(q string, k edgeNo) int32 {
-	if !r.searches(q) {
+	if r.v.fams[r.u.fam] == "go" || lastPart(q) == q {
 		return -1
 	}
 	found := int32(-1)
@@ -136,10 +138,6 @@ func (r *resolver) bySuffix(q string, k edgeNo) int32 {
 		found = i
 	}
 	return found
-}
-
-func (r *resolver) searches(q string) bool {
-	return r.v.fams[r.u.fam] != "go" && lastPart(q) != q
 }
 
 // suffixKey is the end of a qualified name, in one family of languages.
@@ -163,21 +161,16 @@ func (r *resolver) suffixNodes(q string) []int32 {
 	if e == nil {
 		e = &suffixEntry{}
 		last, _ := r.v.names.findOwned(lastPart(q))
-		r.v.byName(last, func(i int32, n *node) bool {
-			if n.flags&inRepo == 0 || n.fam != key.fam || n.kind == kFile {
-				return true
-			}
-			before, ok := strings.CutSuffix(r.v.text(n.qual), q)
-			root, dot := strings.CutSuffix(before, ".")
-			if !ok || !dot || root == "" {
-				return true
+		for i, n := range r.v.byName(last) {
+			root, ok := strings.CutSuffix(r.v.text(n.qual), "."+q)
+			if n.flags&inRepo == 0 || n.fam != key.fam || n.kind == kFile || !ok || root == "" {
+				continue
 			}
 			e.exists = true
 			if !r.space(root) {
 				e.nodes = append(e.nodes, i)
 			}
-			return true
-		})
+		}
 		r.suffixes[key] = e
 	}
 	r.usesSuffixes = r.usesSuffixes || e.exists
@@ -185,28 +178,27 @@ func (r *resolver) suffixNodes(q string) []int32 {
 }
 
 // space reports whether a name is that of a package or namespace in the repository.
-func (r *resolver) space(q string) (is bool) {
-	if x, ok := r.v.names.findOwned(q); ok {
-		r.v.byQual(x, func(_ int32, n *node) bool {
-			is = is || n.kind.isScope() && n.flags&inRepo != 0
-			return !is
-		})
+func (r *resolver) space(q string) bool {
+	x, ok := r.v.names.findOwned(q)
+	for _, n := range r.v.byQual(x) {
+		if ok && n.kind.isScope() && n.flags&inRepo != 0 {
+			return true
+		}
 	}
-	return is
+	return false
 }
 
 // commonMembers are methods and fields found in most standard libraries, in lower case.
 var commonMembers = func() map[string]bool {
 	m := map[string]bool{}
 	for s := range strings.FieldsSeq(`add all any append apply at begin bind call cancel catch clear clone close code collect commit
-		compare concat contains copy count create data delete done each emit empty encode decode end entries equals err error
-		exec execute exists exit extend fail filter finally find first flush foreach format get getitem group has hash hashcode
-		head header id index indexof info init insert int is items iter iterator join key keys kind last len length line list load
-		lock log map match max message min name names new next node now off on open parse path peek ping pop print push put query
-		range read readline ready reason receive remove render replace request reset resolve response result reverse run save
-		scan search seek select send set setup shift size sleep slice sort split start state status stop stream string strip sub
-		submit substring sum take test text then time title to tojson tostring trim type unlock unwrap update url use value values
-		version wait walk warn with write`) {
+		compare concat contains copy count create data delete done each emit empty encode decode end entries equals err error exec
+		execute exists exit extend fail filter finally find first flush foreach format get getitem group has hash hashcode head header
+		id index indexof info init insert int is items iter iterator join key keys kind last len length line list load lock log map
+		match max message min name names new next node now off on open parse path peek ping pop print push put query range read readline
+		ready reason receive remove render replace request reset resolve response result reverse run save scan search seek select send
+		set setup shift size sleep slice sort split start state status stop stream string strip sub submit substring sum take test text
+		then time title to tojson tostring trim type unlock unwrap update url use value values version wait walk warn with write`) {
 		m[s] = true
 	}
 	return m

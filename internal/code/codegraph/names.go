@@ -2,7 +2,7 @@ package codegraph
 
 import (
 	"cmp"
-	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,18 +12,17 @@ import (
 type sym uint32
 
 // names stores every text once. Numbers are assigned in order and are never changed or reused, so copies of the slices
-// stay valid. Only one goroutine adds texts, under Graph.mu; mu guards table for other readers.
+// stay valid. Only one goroutine adds texts, under Graph.mu; mu guards numbers for other readers.
 type names struct {
-	seed   maphash.Seed
-	strs   []string
-	last   []sym      // by text: its last part
-	masks  []uint64   // by text: a mask of its characters, as maskOf returns it
-	words  []uint64   // by text: a mask of the beginnings of its words, as wordsOf returns it
-	bare   []bareName // texts that have been the bare name of a node
-	isBare []bool     // by text: whether it is in bare; only for the goroutine that adds
+	numbers map[string]sym // guarded by mu
+	strs    []string
+	last    []sym      // by text: its last part
+	masks   []uint64   // by text: a mask of its characters, as maskOf returns it
+	words   []uint64   // by text: a mask of the beginnings of its words, as wordsOf returns it
+	bare    []bareName // texts that have been the bare name of a node
+	isBare  []bool     // by text: whether it is in bare; only for the goroutine that adds
 
-	mu    sync.RWMutex // guards table
-	table []uint64     // hash table with open addressing: the upper half of the hash, then the number
+	mu    sync.RWMutex
 	block strings.Builder
 }
 
@@ -36,18 +35,7 @@ type bareName struct {
 const textBlockSize = 64 << 10 // bytes; texts are stored in blocks of this size
 
 func newNames() *names {
-	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, isBare: []bool{false}}
-	return n
-}
-
-// slot returns the index of a text in the table; the entry there is 0 if the table does not have the text.
-func (n *names) slot(hash uint64, is func(sym) bool) int {
-	for i := int(hash) & (len(n.table) - 1); ; i = (i + 1) & (len(n.table) - 1) {
-		e := n.table[i]
-		if e == 0 || e>>32 == hash>>32 && is(sym(e)) {
-			return i
-		}
-	}
+	return &names{numbers: map[string]sym{"": 0}, strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, isBare: []bool{false}}
 }
 
 // find returns the number of a text; false if the graph does not have it.
@@ -59,17 +47,14 @@ func (n *names) find(s string) (sym, bool) {
 
 // findOwned is find for the goroutine that adds texts. It takes no lock.
 func (n *names) findOwned(s string) (sym, bool) {
-	if s == "" {
-		return 0, true
-	}
-	e := n.table[n.slot(maphash.String(n.seed, s), func(x sym) bool { return n.strs[x] == s })]
-	return sym(e), e != 0
+	x, ok := n.numbers[s]
+	return x, ok
 }
 
 // findOwnedBytes is findOwned without the conversion to a string.
 func (n *names) findOwnedBytes(b []byte) (sym, bool) {
-	e := n.table[n.slot(maphash.Bytes(n.seed, b), func(x sym) bool { return n.strs[x] == string(b) })]
-	return sym(e), e != 0
+	x, ok := n.numbers[string(b)]
+	return x, ok
 }
 
 // intern returns the number of a text, adding a copy of the text if it is new.
@@ -82,21 +67,15 @@ func (n *names) intern(s string) sym {
 		last = n.intern(l)
 	}
 	x := sym(len(n.strs))
-	if last == 0 {
-		last = x
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if 4*len(n.strs) > 3*len(n.table) {
-		n.grow()
-	}
-	n.strs = append(n.strs, n.keep(s))
-	n.last = append(n.last, last)
+	s = n.keep(s)
+	n.numbers[s] = x
+	n.strs = append(n.strs, s)
+	n.last = append(n.last, cmp.Or(last, x))
 	n.masks = append(n.masks, maskOf(s))
 	n.words = append(n.words, wordsOf(s))
 	n.isBare = append(n.isBare, false)
-	h := maphash.String(n.seed, s)
-	n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
 	return x
 }
 
@@ -121,20 +100,11 @@ func (n *names) keep(s string) string {
 
 // reserve makes room for more texts, so that adding them reallocates nothing.
 func (n *names) reserve(more int) {
-	want := len(n.strs) + more
 	n.strs, n.last = slices.Grow(n.strs, more), slices.Grow(n.last, more)
 	n.masks, n.words, n.isBare = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.isBare, more)
-	for 3*len(n.table) < 4*want {
-		n.grow()
-	}
-}
-
-func (n *names) grow() {
-	n.table = make([]uint64, 2*len(n.table))
-	for x := 1; x < len(n.strs); x++ {
-		h := maphash.String(n.seed, n.strs[x])
-		n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
-	}
+	numbers := make(map[string]sym, len(n.numbers)+more)
+	maps.Copy(numbers, n.numbers)
+	n.numbers = numbers
 }
 
 // lastPart returns what follows the last separator of a qualified name, or the whole name without one. A separator at
@@ -207,9 +177,7 @@ func beginning(s string) uint64 { return 1 << ((int(fold(s[0]))*31 + int(fold(s[
 // its end from a dot or slash on, or of the ID. It serves completion in a shell. Nodes with the most incoming edges
 // come first, then the order is by ID; at most limit are returned. It scans all nodes: about 10 ms for 200,000.
 func (v *View) Beginning(text string, limit int) []Node {
-	first := top[int32]{n: min(max(limit, 0), MaxLimit), less: func(a, b int32) bool {
-		return cmp.Or(cmp.Compare(len(v.nodes.at(b).in), len(v.nodes.at(a).in)), v.compare(a, b)) < 0
-	}}
+	first := top[int32]{n: min(max(limit, 0), MaxLimit), compare: v.compareUse}
 	kind, rest, isID := Split(text)
 	for i := range v.nodes.n {
 		n := v.nodes.at(i)
@@ -263,17 +231,21 @@ type baseType struct {
 // from or embeds. The nearest match is used; two at the same distance give -1.
 func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 	q := r.v.text(x)
-	owner, name := ownerOf(q), lastPart(q)
+	owner := ownerOf(q)
 	if owner == "" {
 		return -1, false
 	}
 	r.depends(owner)
-	return r.inheritedBy(r.owners(owner), name, k)
+	if to, guess = r.typeNamed(owner); to < 0 {
+		return -1, false
+	}
+	return r.inheritedBy(baseType{to, guess}, lastPart(q), k)
 }
 
-// inheritedBy searches the base types of level for a member, one distance after another.
-func (r *resolver) inheritedBy(level []baseType, name string, k edgeNo) (to int32, guess bool) {
+// inheritedBy searches the base types of a type for a member, one distance after another.
+func (r *resolver) inheritedBy(t baseType, name string, k edgeNo) (to int32, guess bool) {
 	seen := map[int32]bool{}
+	level := []baseType{t}
 	for range maxInheritanceSteps {
 		var next []baseType
 		for _, t := range level {
@@ -306,20 +278,15 @@ func (r *resolver) inheritedBy(level []baseType, name string, k edgeNo) (to int3
 // depends records that the unit's edges depend on declarations whose bare name is the last part of q.
 func (r *resolver) depends(q string) { r.memberTypes = append(r.memberTypes, hashName(lastPart(q))) }
 
-// owners resolves the qualified name of a type.
-func (r *resolver) owners(q string) []baseType {
-	if x, ok := r.v.names.findOwned(q); ok {
-		if t := r.qualified(x, eInherits); t >= 0 {
-			return []baseType{{t, false}}
-		}
+// typeNamed resolves the qualified name of a type; -1 for none.
+func (r *resolver) typeNamed(q string) (to int32, guess bool) {
+	if to = r.lookup(q, eInherits); to >= 0 {
+		return to, false
 	}
-	if t, guess := r.throughModules(q, eInherits); t >= 0 {
-		return []baseType{{t, guess}}
+	if to, guess = r.throughModules(q, eInherits); to >= 0 {
+		return to, guess
 	}
-	if t := r.bySuffix(q, eInherits); t >= 0 {
-		return []baseType{{t, true}}
-	}
-	return nil
+	return r.bySuffix(q, eInherits), true
 }
 
 // inheritance holds the base types of a type and the names that this result depends on.
@@ -328,6 +295,8 @@ type inheritance struct {
 	deps         []uint32
 	usesSuffixes bool
 }
+
+var exactFirst = map[bool]int{true: 1} // by whether it is a guess
 
 // bases lists the types from which t inherits or which it embeds, according to the files that declare it.
 func (r *resolver) bases(t int32) []baseType {
@@ -344,10 +313,7 @@ func (r *resolver) bases(t int32) []baseType {
 		}
 		sub.memberTypes = append(sub.memberTypes, hashName(basesKey+lastPart(r.v.text(r.v.nodes.at(t).qual))))
 		slices.SortFunc(c.bases, func(a, b baseType) int {
-			if n := r.v.compare(a.node, b.node); n != 0 || a.guess == b.guess {
-				return n
-			}
-			return map[bool]int{false: -1, true: 1}[a.guess]
+			return cmp.Or(r.v.compare(a.node, b.node), exactFirst[a.guess]-exactFirst[b.guess])
 		})
 		c.bases = slices.CompactFunc(c.bases, func(a, b baseType) bool { return a.node == b.node })
 		c.deps, c.usesSuffixes = sub.memberTypes, sub.usesSuffixes
@@ -388,19 +354,13 @@ func (r *resolver) addBases(decl int32, c *inheritance) {
 
 // baseTypeOf resolves a use of the resolver's unit that names a base type.
 func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
-	if x.meta&useQualified == 0 {
-		if r.local == nil {
-			r.collectLocals()
-		}
-		return r.bare(x, eInherits), true
+	if x.meta&useQualified != 0 {
+		return r.typeNamed(r.v.text(x.name))
 	}
-	if to = r.qualified(x.name, eInherits); to >= 0 {
-		return to, false
+	if r.local == nil {
+		r.local = r.u.locals(nil)
 	}
-	if to, guess = r.throughModules(r.v.text(x.name), eInherits); to >= 0 {
-		return to, guess
-	}
-	return r.bySuffix(r.v.text(x.name), eInherits), true
+	return r.bare(x, eInherits), true
 }
 
 // basesOf lists the uses that name the base types of a declaration. With embeds (Go), implemented interfaces don't

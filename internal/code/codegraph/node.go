@@ -28,11 +28,10 @@ func ID(k Kind, qualified string) string { return string(k) + ":" + qualified }
 // Split splits an ID into its kind and its qualified name. ok is false for a text without the prefix of a kind.
 func Split(id string) (k Kind, qualified string, ok bool) {
 	prefix, rest, found := strings.Cut(id, ":")
-	switch k = Kind(prefix); k {
-	case KindFile, KindPackage, KindNamespace, KindType, KindInterface, KindMethod, KindProperty, KindFunction, KindVariable, KindDecision:
-		return k, rest, found && rest != ""
+	if numberOfKind(Kind(prefix)) == noKind {
+		return "", id, false
 	}
-	return "", id, false
+	return Kind(prefix), rest, found && rest != ""
 }
 
 // EdgeKind is the kind of a relation between two nodes. The first node of each comment below is the source.
@@ -83,14 +82,7 @@ const (
 
 var kindNames = [kindCount]Kind{"", KindFile, KindPackage, KindNamespace, KindType, KindInterface, KindMethod, KindProperty, KindFunction, KindVariable, KindDecision}
 
-func numberOfKind(k Kind) kindNo {
-	for i := kFile; i < kindCount; i++ {
-		if kindNames[i] == k {
-			return i
-		}
-	}
-	return noKind
-}
+func numberOfKind(k Kind) kindNo { return kindNo(max(slices.Index(kindNames[:], k), 0)) } //nolint:gosec // few kinds
 
 // isScope reports whether nodes of this kind contain others: packages and namespaces.
 func (k kindNo) isScope() bool { return k == kPackage || k == kNamespace }
@@ -113,14 +105,7 @@ const (
 
 var edgeNames = [edgeCount]EdgeKind{"", Defines, Imports, Inherits, Implements, References, Calls, Tests, DependsOn, Governs}
 
-func numberOfEdge(k EdgeKind) edgeNo {
-	for i := eDefines; i < edgeCount; i++ {
-		if edgeNames[i] == k {
-			return i
-		}
-	}
-	return noEdge
-}
+func numberOfEdge(k EdgeKind) edgeNo { return edgeNo(max(slices.Index(edgeNames[:], k), 0)) } //nolint:gosec // as above
 
 // edgeSet is a set of edge kinds, one bit each.
 type edgeSet uint16
@@ -134,11 +119,9 @@ func edgeSetOf(kinds []EdgeKind) edgeSet {
 	}
 	var s edgeSet
 	for _, k := range kinds {
-		if n := numberOfEdge(k); n != noEdge {
-			s |= 1 << n
-		}
+		s |= 1 << numberOfEdge(k)
 	}
-	return s
+	return s &^ (1 << noEdge)
 }
 
 // kindPreference lists, for each kind of edge, the kinds of nodes to which a bare name may lead, the most likely first.
@@ -153,14 +136,7 @@ var kindPreference = [edgeCount][]kindNo{
 }
 
 // rank returns the index of a node kind among those that an edge prefers, or -1 if the edge can't lead to that kind.
-func rank(e edgeNo, k kindNo) int {
-	for i, p := range kindPreference[e] {
-		if p == k {
-			return i
-		}
-	}
-	return -1
-}
+func rank(e edgeNo, k kindNo) int { return slices.Index(kindPreference[e], k) }
 
 // families maps languages to the family whose files use each other's names. Other languages are their own family.
 var families = map[string]string{
@@ -218,19 +194,15 @@ func (g *Graph) keysOf(u *unit) []uint32 {
 	text := func(x sym) string { return g.names.strs[x] }
 	for i := range u.imports {
 		im := &u.imports[i]
-		if im.target.kind == noKind {
-			continue
-		}
-		if im.target.kind == kFile {
-			fileNames(text(im.target.qual), add)
+		switch q := text(im.target.qual); im.target.kind {
+		case noKind:
+		case kFile:
+			fileNames(q, add)
 			add(stem(text(im.path)))
-			continue
-		}
-		q := text(im.target.qual)
-		for range maxPrefixes {
-			add(lastPart(q))
-			if q = ownerOf(q); q == "" {
-				break
+		default:
+			for n := 0; n < maxPrefixes && q != ""; n++ {
+				add(lastPart(q))
+				q = ownerOf(q)
 			}
 		}
 	}
@@ -258,13 +230,11 @@ func (g *Graph) refinedKeys(edges []refinedEdge) []uint32 {
 	var keys []uint32
 	for i := range edges {
 		for _, r := range []ref{edges[i].from, edges[i].to} {
-			s := g.names.strs[r.qual]
+			part := lastPart
 			if r.kind == kFile {
-				s = stem(s)
-			} else {
-				s = lastPart(s)
+				part = stem
 			}
-			keys = append(keys, hashName(s))
+			keys = append(keys, hashName(part(g.names.strs[r.qual])))
 		}
 		if e := &edges[i]; e.kind == eImplements && e.to.kind == kInterface { // whether the node exists depends on the package, too
 			keys = append(keys, hashName(lastPart(ownerOf(g.names.strs[e.to.qual]))))
@@ -280,13 +250,13 @@ type declaredName struct {
 	shape uint32 // a hash of the other properties
 }
 
-// declaredNames calls count with each name that a unit declares.
+// declaredNames calls count with each name that a unit declares; u may be nil. Names in files never refer to decisions.
 func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
+	if u == nil || u.decision != nil {
+		return
+	}
 	text := func(x sym) string { return g.names.strs[x] }
 	shape := uint32(u.within.qual)<<8 ^ uint32(u.within.kind)<<4 ^ uint32(u.fam)<<24 ^ uint32(u.flags&forTests)<<2
-	if u.decision != nil {
-		return // names in files never refer to decisions
-	}
 	var locals []local
 	own := ref{kFile, u.path}
 	fileNames(text(u.path), func(s string) { count(declaredName{s, own, shape}) })
@@ -322,15 +292,11 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	}
 }
 
-// basesKey followed by the last part of a type's name is the key for the type's bases. They can change while the type's
-// own declaration stays the same.
-const basesKey = "<"
-
-// aliasKey followed by a name is the key for aliases with that name. typeKey followed by a name is the key for the
-// types of values with that name.
+// Keys for what can change while a declaration stays the same; the last part of a name follows.
 const (
-	aliasKey = "="
-	typeKey  = ">"
+	basesKey = "<" // the bases of types
+	aliasKey = "=" // aliases
+	typeKey  = ">" // the types of values
 )
 
 // basesHash returns a hash of everything in a unit that decides what a declared type inherits from. A name that the
@@ -374,12 +340,8 @@ func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 // difference adds the names whose meaning changes when unit b replaces a. a is nil for a new unit, b for a removed one.
 func (g *Graph) difference(a, b *unit, changed map[string]bool) {
 	count := map[declaredName]int{}
-	if a != nil {
-		g.declaredNames(a, func(m declaredName) { count[m]-- })
-	}
-	if b != nil {
-		g.declaredNames(b, func(m declaredName) { count[m]++ })
-	}
+	g.declaredNames(a, func(m declaredName) { count[m]-- })
+	g.declaredNames(b, func(m declaredName) { count[m]++ })
 	for m, n := range count {
 		if n != 0 {
 			changed[m.name] = true
@@ -410,25 +372,16 @@ func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) [
 		marked[x] = marked[last] || marked[x]
 	}
 	var out []int32
-	for i := range t.units.n {
-		u := *t.units.at(i)
-		if u == nil || skip(i) {
+	for i, u := range t.v.all {
+		if skip(i) {
 			continue
 		}
-		if u.dependsOn(marked, has) || t.scopesChanged && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
+		if slices.ContainsFunc(u.uses, func(x use) bool { return marked[x.name] }) || slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.memberTypes, has) ||
+			t.scopesChanged && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-func (u *unit) dependsOn(marked []bool, has func(uint32) bool) bool {
-	for i := range u.uses {
-		if marked[u.uses[i].name] {
-			return true
-		}
-	}
-	return slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.memberTypes, has)
 }
 
 // trimFirst removes a prefix that is followed by the beginning of another word: in "TestShelf", but not in "Testing".

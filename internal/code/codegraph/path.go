@@ -71,20 +71,17 @@ func (r *resolver) declaresType(q string) bool {
 // part was found, even if the owner does not have the part.
 func (r *resolver) last(q string, k edgeNo) (end pathEnd, known bool) {
 	r.depends(q)
-	if x, ok := r.v.names.findOwned(q); ok {
-		if to := r.qualified(x, k); to >= 0 {
-			return pathEnd{node: to}, true
-		}
+	if to := r.lookup(q, k); to >= 0 {
+		return pathEnd{node: to}, true
 	}
-	owner, name := ownerOf(q), lastPart(q)
-	if owner == "" {
-		return nowhere, false
-	}
-	return r.part(owner, name, k)
+	return r.part(ownerOf(q), lastPart(q), k)
 }
 
 // part resolves a name within the target of the path owner. known is as in last.
 func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) {
+	if owner == "" {
+		return nowhere, false
+	}
 	if units := r.module(owner); len(units) > 0 {
 		return r.reexported(units, name, k), true
 	}
@@ -103,7 +100,7 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 			if to := r.within(q, name, k); to >= 0 {
 				return pathEnd{node: to, guess: o.guess}, true
 			}
-			to, guess := r.inheritedBy([]baseType{{o.node, o.guess}}, name, k)
+			to, guess := r.inheritedBy(baseType{o.node, o.guess}, name, k)
 			if to < 0 && n.kind == kType { // an alias of another type: "type A = B"
 				if typ := r.typeOf(o.node); typ != "" && typ != q {
 					o = r.follow(typ)
@@ -128,13 +125,10 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 // inModule resolves a name in the module that is the target of a path.
 func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {
 	q := o.scope + "." + name
-	if x, ok := r.v.names.findOwned(q); ok {
-		r.depends(q)
-		if to := r.qualified(x, k); to >= 0 {
-			return pathEnd{node: to, guess: o.guess}
-		}
-	}
 	r.depends(q)
+	if to := r.lookup(q, k); to >= 0 {
+		return pathEnd{node: to, guess: o.guess}
+	}
 	end := r.reexported(r.module(o.scope), name, k)
 	end.guess = end.guess || o.guess
 	return end
@@ -156,7 +150,7 @@ func (r *resolver) reexported(units []int32, name string, k edgeNo) pathEnd {
 		return pathEnd{node: to, guess: true}
 	}
 	if n.kind == kType || n.kind == kInterface {
-		to, _ := r.inheritedBy([]baseType{{d.node, true}}, name, k)
+		to, _ := r.inheritedBy(baseType{d.node, true}, name, k)
 		return pathEnd{node: to, guess: true}
 	}
 	return nowhere
@@ -194,10 +188,8 @@ func (r *resolver) reexportedByName(units []int32, name string, k edgeNo) pathEn
 // alias resolves the target of an alias for an edge of kind k. k matters because a type and a value may share a name.
 func (r *resolver) alias(target string, k edgeNo) pathEnd {
 	r.depends(target)
-	if x, ok := r.v.names.findOwned(target); ok {
-		if to := r.qualified(x, k); to >= 0 && !r.v.nodes.at(to).kind.isScope() {
-			return pathEnd{node: to}
-		}
+	if to := r.lookup(target, k); to >= 0 && !r.v.nodes.at(to).kind.isScope() {
+		return pathEnd{node: to}
 	}
 	return r.follow(target)
 }
@@ -235,16 +227,7 @@ func (r *resolver) followed(q string) pathEnd {
 	if len(r.module(q)) > 0 {
 		return pathEnd{node: -1, scope: q}
 	}
-	if x, ok := r.v.names.findOwned(q); ok {
-		if to := r.qualified(x, eReferences); to >= 0 {
-			return pathEnd{node: to}
-		}
-	}
-	owner, name := ownerOf(q), lastPart(q)
-	if owner == "" {
-		return nowhere
-	}
-	end, _ := r.part(owner, name, eReferences)
+	end, _ := r.last(q, eReferences)
 	return end
 }
 
@@ -267,32 +250,29 @@ func (r *resolver) typeOf(i int32) (typ string) {
 func (r *resolver) module(scope string) []int32 {
 	r.memberTypes = append(r.memberTypes, hashName(lastPart(scope)), hashName(stem(scope)))
 	key := pathKey{scope, r.u.fam}
-	units, ok := r.modules[key]
-	if ok {
+	if units, ok := r.modules[key]; ok {
 		return units
 	}
-	switch r.v.fams[r.u.fam] {
+	var nodes, units []int32
+	within, _ := r.v.names.findOwned(scope)
+	fam := r.v.fams[r.u.fam]
+	switch fam {
 	case "python":
-		if x, ok := r.v.names.findOwned(scope); ok {
-			if i := r.v.byRef(ref{kPackage, x}); i >= 0 {
-				for _, p := range r.v.nodes.at(i).places {
-					if p.decl == noDecl && r.v.unit(p.unit).within.qual == x {
-						units = append(units, p.unit)
-					}
-				}
-			}
-		}
+		nodes = append(nodes, r.v.byRef(ref{kPackage, within}))
 	case "javascript":
 		for _, ext := range moduleFiles["javascript"] {
-			if strings.HasPrefix(ext, "/") {
-				break
+			if !strings.HasPrefix(ext, "/") {
+				nodes = append(nodes, r.file(scope+ext))
 			}
-			if i := r.file(scope + ext); i >= 0 {
-				for _, p := range r.v.nodes.at(i).places {
-					if p.decl == noDecl {
-						units = append(units, p.unit)
-					}
-				}
+		}
+	}
+	for _, i := range nodes {
+		if i < 0 {
+			continue
+		}
+		for _, p := range r.v.nodes.at(i).places {
+			if p.decl == noDecl && (fam == "javascript" || r.v.unit(p.unit).within.qual == within) {
+				units = append(units, p.unit)
 			}
 		}
 	}

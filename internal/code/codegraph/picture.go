@@ -134,24 +134,16 @@ const ExportVersion = 1
 
 // exportedNode and exportedEdge are the JSON forms of nodes and edges in ExportJSON.
 type exportedNode struct {
-	ID        string          `json:"id"`
-	Kind      Kind            `json:"kind"`
-	Name      string          `json:"name"`
-	Language  string          `json:"language,omitempty"`
-	Exported  bool            `json:"exported,omitempty"`
-	Test      bool            `json:"test,omitempty"`
-	External  bool            `json:"external,omitempty"`
-	Generated bool            `json:"generated,omitempty"` // a file written by a program
-	Hash      string          `json:"hash,omitempty"`      // of a file
-	Places    []exportedPlace `json:"places,omitempty"`
-}
-
-type exportedPlace struct {
-	Path      string `json:"path"`
-	Line      int    `json:"line,omitempty"`
-	End       int    `json:"end,omitempty"`
-	Signature string `json:"signature,omitempty"`
-	Doc       string `json:"doc,omitempty"`
+	ID        string  `json:"id"`
+	Kind      Kind    `json:"kind"`
+	Name      string  `json:"name"`
+	Language  string  `json:"language,omitempty"`
+	Exported  bool    `json:"exported,omitempty"`
+	Test      bool    `json:"test,omitempty"`
+	External  bool    `json:"external,omitempty"`
+	Generated bool    `json:"generated,omitempty"` // a file written by a program
+	Hash      string  `json:"hash,omitempty"`      // of a file
+	Places    []Place `json:"places,omitempty"`
 }
 
 type exportedEdge struct {
@@ -174,58 +166,29 @@ type exportedEdge struct {
 //
 // Empty fields are left out. Errors are w's.
 func (v *View) ExportJSON(w io.Writer) error {
-	b := bufio.NewWriterSize(w, 64<<10)
-	e := &jsonList{w: b}
-	e.text("{\"version\":1,\n\"nodes\":[")
-	nodes := v.sorted()
-	for _, i := range nodes {
-		e.add(v.exportNode(i))
+	b := bufio.NewWriterSize(w, 64<<10) // keeps its first error until Flush
+	separator := ""
+	text := func(s, next string) {
+		_, _ = b.WriteString(s)
+		separator = next
 	}
-	e.next("],\n\"edges\":[")
+	add := func(x any) {
+		data, _ := json.Marshal(x) // texts and numbers can always be written
+		text(separator+string(data), ",\n")
+	}
+	nodes := v.sorted()
+	text("{\"version\":1,\n\"nodes\":[", "\n")
+	for _, i := range nodes {
+		add(v.exportNode(i))
+	}
+	text("],\n\"edges\":[", "\n")
 	for _, i := range nodes {
 		for _, x := range v.exportEdges(i) {
-			e.add(x)
+			add(x)
 		}
 	}
-	e.text("]}\n")
-	if e.err == nil {
-		e.err = b.Flush()
-	}
-	return e.err
-}
-
-// jsonList writes JSON lists one element at a time.
-type jsonList struct {
-	w    *bufio.Writer
-	some bool // the list has an element already
-	err  error
-}
-
-func (e *jsonList) text(s string) {
-	if e.err == nil {
-		_, e.err = e.w.WriteString(s)
-	}
-}
-
-func (e *jsonList) next(s string) {
-	e.text(s)
-	e.some = false
-}
-
-func (e *jsonList) add(x any) {
-	data, err := json.Marshal(x)
-	if err != nil && e.err == nil {
-		e.err = err
-	}
-	if e.some {
-		e.text(",\n")
-	} else {
-		e.text("\n")
-	}
-	e.some = true
-	if e.err == nil {
-		_, e.err = e.w.Write(data)
-	}
+	text("]}\n", "")
+	return b.Flush()
 }
 
 // sorted lists all nodes by ID.
@@ -241,14 +204,10 @@ func (v *View) sorted() []int32 {
 }
 
 func (v *View) exportNode(i int32) exportedNode {
-	n := v.nodes.at(i)
 	x := v.node(i)
-	out := exportedNode{ID: x.ID, Kind: x.Kind, Name: x.Name, Language: x.Language, Exported: x.Exported, Test: x.Test, External: x.External}
-	if u, _, ok := v.place(i); ok && n.kind == kFile {
+	out := exportedNode{ID: x.ID, Kind: x.Kind, Name: x.Name, Language: x.Language, Exported: x.Exported, Test: x.Test, External: x.External, Places: v.places(i)}
+	if u, _, ok := v.place(i); ok && x.Kind == KindFile {
 		out.Hash, out.Generated = u.hash, u.has(generated)
-	}
-	for _, p := range v.places(i) {
-		out.Places = append(out.Places, exportedPlace(p))
 	}
 	return out
 }

@@ -54,7 +54,7 @@ func (v *View) Refs(id string, kinds []EdgeKind, p Page) (Refs, error) {
 	want := edgeSetOf(kinds)
 	var counts [edgeCount]KindCount
 	out := Refs{Node: v.node(i), Refs: []Ref{}, Kinds: []KindCount{}}
-	first := top[inEdge]{n: p.Offset + p.Limit, less: func(a, b inEdge) bool { return v.compareIn(a, b) < 0 }}
+	first := top[inEdge]{n: p.Offset + p.Limit, compare: v.compareIn}
 	for _, in := range v.nodes.at(i).in {
 		e := v.unit(in.unit).edges[in.slot]
 		k := e.meta.kind()
@@ -168,11 +168,8 @@ func (v *View) showOut(i int32, out *NodeDetails) {
 		u *unit
 		e edge
 	}
-	first := top[reached]{n: maxShown, less: func(a, b reached) bool {
-		if c := cmp.Compare(byWeight[a.e.meta.kind()], byWeight[b.e.meta.kind()]); c != 0 {
-			return c < 0
-		}
-		return cmp.Or(v.compare(a.e.to, b.e.to), cmp.Compare(v.text(a.u.path), v.text(b.u.path))) < 0
+	first := top[reached]{n: maxShown, compare: func(a, b reached) int {
+		return cmp.Or(byWeight[a.e.meta.kind()]-byWeight[b.e.meta.kind()], v.compare(a.e.to, b.e.to), cmp.Compare(v.text(a.u.path), v.text(b.u.path)))
 	}}
 	v.out(i, func(u *unit, e edge) {
 		if e.meta.kind() == eDefines {
@@ -196,8 +193,8 @@ func (v *View) members(of map[int32]bool) (out []Node) {
 		path string
 		line int32
 	}
-	first := top[member]{n: maxShown, less: func(a, b member) bool {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line), v.compare(a.node, b.node)) < 0
+	first := top[member]{n: maxShown, compare: func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line), v.compare(a.node, b.node))
 	}}
 	for i := range of {
 		m := member{node: i}
@@ -245,21 +242,10 @@ func (v *View) showIn(i int32, out *NodeDetails) {
 // parent returns the closest node that defines a node: a type before a file, a file before a package.
 func (v *View) parent(i int32) int32 {
 	best := int32(-1)
-	order := func(k kindNo) int {
-		switch k {
-		case kPackage:
-			return 2
-		case kFile:
-			return 1
-		}
-		return 0
-	}
+	order := map[kindNo]int{kPackage: 2, kFile: 1}
 	for _, in := range v.nodes.at(i).in {
 		e := v.unit(in.unit).edges[in.slot]
-		if e.meta.kind() != eDefines {
-			continue
-		}
-		if best < 0 || cmp.Or(order(v.nodes.at(e.from).kind)-order(v.nodes.at(best).kind), v.compare(e.from, best)) < 0 {
+		if e.meta.kind() == eDefines && (best < 0 || cmp.Or(order[v.nodes.at(e.from).kind]-order[v.nodes.at(best).kind], v.compare(e.from, best)) < 0) {
 			best = e.from
 		}
 	}
@@ -306,25 +292,17 @@ func (r *resolver) tests() {
 
 // subject finds what a test is for by the test's name, in the packages that the file sees. It returns -1 for nothing.
 func (r *resolver) subject(name string) int32 {
+	scopes := append([]sym{r.u.within.qual}, r.u.scopes...)
+	for _, im := range r.u.imports {
+		if im.target.kind.isScope() {
+			scopes = append(scopes, im.target.qual)
+		}
+	}
 	for _, s := range subjects(name) {
-		look := func(scope sym) int32 {
+		for _, scope := range scopes {
 			q := r.v.text(scope)
-			outside, _ := strings.CutSuffix(q, "_test") // an external test package of Go
-			for _, q := range slices.Compact([]string{q, outside}) {
+			for _, q := range []string{q, strings.TrimSuffix(q, "_test")} { // an external test package of Go
 				if to := r.within(q, s, eTests); q != "" && to >= 0 && r.v.nodes.at(to).flags&testOnly == 0 {
-					return to
-				}
-			}
-			return -1
-		}
-		for _, scope := range append([]sym{r.u.within.qual}, r.u.scopes...) {
-			if to := look(scope); to >= 0 {
-				return to
-			}
-		}
-		for _, im := range r.u.imports {
-			if im.target.kind.isScope() {
-				if to := look(im.target.qual); to >= 0 {
 					return to
 				}
 			}

@@ -1,6 +1,7 @@
 package codegraph
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -52,7 +53,7 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 	if u.decision != nil {
 		r.govern()
 	} else {
-		r.collectLocals()
+		r.local = u.locals(r.local[:0])
 		skip := r.refined()
 		r.times = 0
 		if !skip.has(eDefines) {
@@ -112,30 +113,19 @@ func (r *resolver) assignKinds() {
 	}
 }
 
-// collectLocals lists the names that the unit declares.
-func (r *resolver) collectLocals() { r.local = r.u.locals(r.local[:0]) }
-
 func (u *unit) locals(out []local) []local {
 	for i := range u.decls {
 		if d := &u.decls[i]; d.kind != noKind {
 			out = append(out, local{d.name, int32(i)})
 		}
 	}
-	slices.SortFunc(out, func(a, b local) int {
-		if a.name != b.name {
-			return int(a.name) - int(b.name)
-		}
-		return int(a.decl) - int(b.decl)
-	})
+	slices.SortFunc(out, func(a, b local) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.decl, b.decl)) })
 	return out
 }
 
 // nodeOf returns the node of a declaration, or of the closest enclosing one that has a node.
 func (r *resolver) nodeOf(decl int32) int32 {
-	for range maxNesting {
-		if decl < 0 {
-			break
-		}
+	for n := 0; n < maxNesting && decl >= 0; n++ {
 		if n := r.u.nodes[decl]; n >= 0 {
 			return n
 		}
@@ -150,28 +140,30 @@ const maxNesting = 64
 // use adds the edges of one use.
 func (r *resolver) use(x use) {
 	from, k, line := r.nodeOf(x.from), x.meta.kind(), x.meta.line()
+	to, guess := int32(-1), true
 	switch {
 	case x.meta&useMember != 0:
 		for _, to := range r.member(x) {
 			r.add(from, to, k, line, true)
 		}
-		return
+	case x.meta&(useQualified|useTyped) == useQualified|useTyped:
+		r.typed(x, from)
 	case x.meta&useQualified != 0:
-		if x.meta&useTyped != 0 {
-			r.typed(x, from)
-		} else if to := r.qualified(x.name, k); to >= 0 {
-			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // the name of a test is only a hint
-		} else if to, guess := r.throughModules(r.v.text(x.name), k); to >= 0 {
-			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
-		} else if to, guess := r.inherited(x.name, k); to >= 0 {
-			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
-		} else if to = r.bySuffix(r.v.text(x.name), k); to >= 0 {
-			r.add(from, to, r.kindOfBase(from, to, k), line, true)
+		q := r.v.text(x.name)
+		if to, guess = r.lookup(q, k), false; to < 0 {
+			to, guess = r.throughModules(q, k)
 		}
-		return
+		if to < 0 {
+			to, guess = r.inherited(x.name, k)
+		}
+		if to < 0 {
+			to, guess = r.bySuffix(q, k), true
+		}
+	default:
+		to = r.bare(x, k)
 	}
-	if to := r.bare(x, k); to >= 0 {
-		r.add(from, to, r.kindOfBase(from, to, k), line, true)
+	if to >= 0 {
+		r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests) // the name of a test is only a hint
 	}
 }
 
@@ -187,13 +179,20 @@ func (r *resolver) kindOfBase(from, to int32, k edgeNo) edgeNo {
 // qualified returns the node of a qualified name that is the best target for an edge of kind k, or -1.
 func (r *resolver) qualified(x sym, k edgeNo) int32 {
 	best, at := int32(-1), len(kindPreference[k])
-	r.v.byQual(x, func(i int32, n *node) bool {
+	for i, n := range r.v.byQual(x) {
 		if p := rank(k, n.kind); p >= 0 && p < at && n.flags&inRepo != 0 {
 			best, at = i, p
 		}
-		return true
-	})
+	}
 	return best
+}
+
+// lookup is qualified for a name that the graph need not have.
+func (r *resolver) lookup(q string, k edgeNo) int32 {
+	if x, ok := r.v.names.findOwned(q); ok {
+		return r.qualified(x, k)
+	}
+	return -1
 }
 
 // within returns the node with a name in a scope, or -1.
@@ -207,8 +206,8 @@ func (r *resolver) within(scope, name string, k edgeNo) int32 {
 
 // bare resolves a bare name: in the file, from the inside out, then in its scopes, then in the whole repository.
 func (r *resolver) bare(x use, k edgeNo) int32 {
-	if to := r.inFile(x, k); to >= 0 {
-		return to
+	if i := r.u.inside(r.local, x, k); i >= 0 {
+		return r.u.nodes[i]
 	}
 	name := r.v.text(x.name)
 	for _, s := range r.u.scopes {
@@ -228,13 +227,6 @@ func (r *resolver) bare(x use, k edgeNo) int32 {
 // minUnique is the minimum length of a bare name that may refer to another package. Shorter names, such as i and id,
 // are mostly variables.
 const minUnique = 3
-
-func (r *resolver) inFile(x use, k edgeNo) int32 {
-	if i := r.u.inside(r.local, x, k); i >= 0 {
-		return r.u.nodes[i]
-	}
-	return -1
-}
 
 // inside returns the declaration of the unit to which a bare name in it refers, or -1.
 func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
@@ -259,23 +251,17 @@ func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 
 // depthWithin returns the nesting depth of the declaration outer, from 1, if it is i or encloses it; -1 otherwise.
 func (u *unit) depthWithin(i, outer int32) int {
-	for range maxNesting {
-		if i < 0 {
-			return -1
-		}
-		if i == outer {
-			depth := 0
-			for range maxNesting {
-				if i < 0 {
-					break
-				}
-				i, depth = u.decls[i].parent, depth+1
-			}
-			return depth
+	depth, found := 0, false
+	for n := 0; n < 2*maxNesting && i >= 0; n++ {
+		if found = found || i == outer; found {
+			depth++
 		}
 		i = u.decls[i].parent
 	}
-	return -1
+	if !found {
+		return -1
+	}
+	return depth
 }
 
 // Scores of a name for one term of a search. The gap to the next score is larger than everything that is added to a

@@ -37,49 +37,44 @@ func (v *View) Save(w io.Writer) error {
 		head = binary.AppendUvarint(head, v.n)
 	}
 	o.write(head)
-	e := &o.encoder
-	e.n(len(s.names))
-	e.n(len(s.nodes))
-	e.n(len(s.units))
+	c := &codec{saver: s, b: &o.b}
+	for _, n := range []int{len(s.names), len(s.nodes), len(s.units)} {
+		c.putNumber(uint64(n)) //nolint:gosec // a length
+	}
 	o.end(sectionSizes, 0)
-	e.texts(s.fams)
+	list(c, &s.fams, 1, c.text)
 	o.end(sectionFamilies, 0)
 	for _, name := range s.names {
-		e.text(name)
+		c.text(&name)
 		o.end(sectionNames, sectionBytes)
 	}
 	o.end(sectionNames, 1)
 	for _, i := range s.nodes {
-		s.node(e, v.nodes.at(i))
+		n := *v.nodes.at(i)
+		c.node(&n)
 		o.end(sectionNodes, sectionBytes)
 	}
 	o.end(sectionNodes, 1)
 	for _, i := range s.units {
-		s.unit(e, v.unit(i))
+		u := s.renumbered(v.unit(i))
+		c.unit(&u)
 		o.end(sectionUnit, 0)
 	}
 	o.write([]byte{0})
-	if o.err == nil {
-		o.err = o.w.Flush()
+	if err := o.w.Flush(); err != nil { // it keeps its first error
+		return err
 	}
-	if o.err == nil {
-		_, o.err = w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
-	}
-	return o.err
+	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
+	return err
 }
 
 // sections writes encoded data section by section.
 type sections struct {
-	encoder
-	w   *bufio.Writer
-	err error
+	b []byte
+	w *bufio.Writer
 }
 
-func (o *sections) write(b []byte) {
-	if o.err == nil {
-		_, o.err = o.w.Write(b)
-	}
-}
+func (o *sections) write(b []byte) { _, _ = o.w.Write(b) }
 
 // end writes the encoded data as a section if it has at least least bytes.
 func (o *sections) end(letter byte, least int) {
@@ -109,20 +104,16 @@ func newSaver(v *View) *saver {
 	for k, i := range s.nodes {
 		s.number[i] = int32(k)
 	}
-	for i := range v.units.n {
-		if v.unit(i) != nil {
-			s.units = append(s.units, i)
-		}
+	for i := range v.all {
+		s.units = append(s.units, i)
 	}
-	slices.SortFunc(s.units, func(a, b int32) int {
+	slices.SortFunc(s.units, func(a, b int32) int { // files before decisions
 		x, y := v.unit(a), v.unit(b)
 		if x.decision != nil && y.decision != nil {
 			return cmp.Or(cmp.Compare(x.decision.ID, y.decision.ID), cmp.Compare(x.decision.Path, y.decision.Path))
 		}
-		if x.decision != nil || y.decision != nil {
-			return cmp.Compare(map[bool]int{true: 1}[x.decision != nil], map[bool]int{true: 1}[y.decision != nil])
-		}
-		return cmp.Compare(v.text(x.path), v.text(y.path))
+		last := map[bool]int{true: 1}
+		return cmp.Or(last[x.decision != nil]-last[y.decision != nil], cmp.Compare(v.text(x.path), v.text(y.path)))
 	})
 	used := make([]bool, len(v.strs))
 	fams := make([]bool, len(v.fams))
@@ -191,162 +182,17 @@ func (u *unit) syms(yield func(sym)) {
 	}
 }
 
-func (s *saver) text(e *encoder, x sym) { e.u(uint64(s.sym[x])) }
-
-func (s *saver) ref(e *encoder, r ref) {
-	e.u(uint64(r.kind))
-	s.text(e, r.qual)
-}
-
-func (s *saver) node(e *encoder, n *node) {
-	e.u(uint64(n.kind))
-	e.u(uint64(n.flags))
-	e.u(uint64(s.fam[n.fam]))
-	s.text(e, n.qual)
-}
-
-func (s *saver) unit(e *encoder, u *unit) {
-	s.text(e, u.path)
-	e.text(u.hash)
-	s.text(e, u.lang)
-	e.u(uint64(s.fam[u.fam]))
-	e.u(uint64(u.flags))
-	s.ref(e, u.within)
-	e.i(u.stat.size)
-	e.i(u.stat.modTime)
-	e.i(u.stat.readAt)
-	e.n(len(u.scopes))
-	for _, x := range u.scopes {
-		s.text(e, x)
-	}
-	s.decls(e, u)
-	e.n(len(u.imports))
-	for i := range u.imports {
-		s.text(e, u.imports[i].path)
-		s.ref(e, u.imports[i].target)
-		e.i(int64(u.imports[i].line))
-	}
-	e.n(len(u.aliases))
-	for _, a := range u.aliases {
-		s.text(e, a.name)
-		s.text(e, a.target)
-	}
-	s.uses(e, u.uses)
-	e.n(len(u.probs))
-	for _, p := range u.probs {
-		e.i(int64(p.Line))
-		e.text(p.Text)
-	}
-	e.n(len(u.keys))
-	for _, k := range u.keys {
-		e.u(uint64(k))
-	}
-	e.n(len(u.memberTypes))
-	for _, k := range u.memberTypes {
-		e.u(uint64(k))
-	}
-	s.refined(e, u.refined)
-	s.decision(e, u.decision)
-	e.texts(u.unresolved)
-	s.edges(e, u)
-}
-
-func (s *saver) decls(e *encoder, u *unit) {
-	e.text(u.text)
-	e.n(len(u.decls))
-	for i := range u.decls {
-		d := &u.decls[i]
-		e.u(uint64(d.kind))
-		e.flag(d.exported)
-		s.text(e, d.name)
-		s.text(e, d.qual)
-		s.text(e, d.typ)
-		e.i(int64(d.parent))
-		e.u(uint64(d.line))
-		e.u(uint64(d.end - d.line))
-		e.u(uint64(d.text))
-		e.u(uint64(d.sig))
-		e.u(uint64(d.doc))
-	}
-}
-
-func (s *saver) uses(e *encoder, uses []use) {
-	sorted := make([]use, len(uses))
-	for i, x := range uses {
-		sorted[i] = use{x.from, sym(s.sym[x.name]), x.meta, x.times}
-	}
-	slices.SortFunc(sorted, func(a, b use) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name), cmp.Compare(a.meta, b.meta))
+// renumbered returns a unit with the new numbers of its nodes. Uses and edges are in the order of the new numbers. Which
+// nodes the edges belong to is not saved; that follows from the declarations.
+func (s *saver) renumbered(u *unit) unit {
+	c := *u
+	c.uses, c.edges = slices.Clone(u.uses), make([]edge, len(u.edges))
+	slices.SortFunc(c.uses, func(a, b use) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(s.sym[a.name], s.sym[b.name]), cmp.Compare(a.meta, b.meta))
 	})
-	e.n(len(sorted))
-	last := int32(-1)
-	for _, x := range sorted {
-		e.u(uint64(x.from - last))
-		e.u(uint64(x.name))
-		e.u(uint64(x.meta))
-		e.u(uint64(x.times))
-		last = x.from
-	}
-}
-
-func (s *saver) refined(e *encoder, parts []refined) {
-	e.n(len(parts))
-	for i := range parts {
-		p := &parts[i]
-		e.text(p.source)
-		e.u(uint64(p.kinds))
-		e.flag(p.partly)
-		e.n(len(p.decls))
-		for _, d := range p.decls {
-			for _, t := range []string{string(d.Kind), d.Name, d.Qualified, d.Signature, d.Doc} {
-				e.text(t)
-			}
-			for _, n := range []int{d.Parent, d.Line, d.End} {
-				e.i(int64(n))
-			}
-			e.flag(d.Exported)
-		}
-		e.n(len(p.edges))
-		for _, x := range p.edges {
-			s.ref(e, x.from)
-			s.ref(e, x.to)
-			e.u(uint64(x.kind))
-			e.u(uint64(x.line))
-			e.u(uint64(x.times))
-		}
-	}
-}
-
-func (s *saver) decision(e *encoder, d *Decision) {
-	e.flag(d != nil)
-	if d == nil {
-		return
-	}
-	e.text(d.ID)
-	e.text(d.Title)
-	e.text(d.Path)
-	e.i(int64(d.Line))
-	e.n(len(d.Targets))
-	for _, t := range d.Targets {
-		e.text(t.Name)
-		e.text(string(t.How))
-	}
-}
-
-// edges writes the edges of a unit. It does not write which nodes they belong to; that follows from the declarations.
-func (s *saver) edges(e *encoder, u *unit) {
-	sorted := make([]edge, len(u.edges))
 	for i, x := range u.edges {
-		sorted[i] = edge{s.number[x.from], s.number[x.to], x.meta, x.times}
+		c.edges[i] = edge{s.number[x.from], s.number[x.to], x.meta, x.times}
 	}
-	slices.SortFunc(sorted, compareEdges)
-	e.n(len(sorted))
-	last := int32(0)
-	for _, x := range sorted {
-		e.u(uint64(x.from - last))
-		e.u(uint64(x.to))
-		e.u(uint64(x.meta))
-		e.u(uint64(x.times))
-		last = x.from
-	}
+	slices.SortFunc(c.edges, compareEdges)
+	return c
 }

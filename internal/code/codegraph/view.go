@@ -2,6 +2,7 @@ package codegraph
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -104,67 +105,77 @@ func (v *View) compare(a, b int32) int {
 	return strings.Compare(v.strs[x.qual], v.strs[y.qual])
 }
 
-// byQual yields the nodes with a qualified name until yield returns false.
-func (v *View) byQual(x sym, yield func(i int32, n *node) bool) {
-	if int32(x) >= v.heads.n {
-		return
-	}
-	for i := v.heads.at(int32(x)).qual; i != 0; {
-		n := v.nodes.at(i - 1)
-		if !yield(i-1, n) {
+// byQual yields the nodes with a qualified name.
+func (v *View) byQual(x sym) iter.Seq2[int32, *node] {
+	return func(yield func(i int32, n *node) bool) {
+		if int32(x) >= v.heads.n {
 			return
 		}
-		i = n.nextQual
+		for i := v.heads.at(int32(x)).qual; i != 0; {
+			n := v.nodes.at(i - 1)
+			if !yield(i-1, n) {
+				return
+			}
+			i = n.nextQual
+		}
 	}
 }
 
-// byName yields the nodes with a bare name until yield returns false.
-func (v *View) byName(x sym, yield func(i int32, n *node) bool) {
-	if int32(x) >= v.heads.n {
-		return
-	}
-	for i := v.heads.at(int32(x)).name; i != 0; {
-		n := v.nodes.at(i - 1)
-		if !yield(i-1, n) {
+// byName yields the nodes with a bare name.
+func (v *View) byName(x sym) iter.Seq2[int32, *node] {
+	return func(yield func(i int32, n *node) bool) {
+		if int32(x) >= v.heads.n {
 			return
 		}
-		i = n.nextName
+		for i := v.heads.at(int32(x)).name; i != 0; {
+			n := v.nodes.at(i - 1)
+			if !yield(i-1, n) {
+				return
+			}
+			i = n.nextName
+		}
 	}
 }
 
 // byRef returns the node of an ID, or -1.
 func (v *View) byRef(r ref) int32 {
-	found := int32(-1)
-	v.byQual(r.qual, func(i int32, n *node) bool {
+	for i, n := range v.byQual(r.qual) {
 		if n.kind == r.kind {
-			found = i
+			return i
 		}
-		return found < 0
-	})
-	return found
-}
-
-// byPath returns the node of a file, or -1.
-func (v *View) byPath(path string) int32 {
-	x, ok := v.names.find(path)
-	if !ok {
-		return -1
 	}
-	return v.byRef(ref{kFile, x})
+	return -1
 }
 
 // fileUnit returns the number of a file's unit, or -1.
 func (v *View) fileUnit(path string) int32 {
-	i := v.byPath(path)
-	if i < 0 {
-		return -1
-	}
-	for _, p := range v.nodes.at(i).places {
-		if u := v.unit(p.unit); p.decl == noDecl && u.decision == nil && u.node == i {
-			return p.unit
+	x, ok := v.names.find(path)
+	if i := v.byRef(ref{kFile, x}); ok && i >= 0 {
+		for _, p := range v.nodes.at(i).places {
+			if u := v.unit(p.unit); p.decl == noDecl && u.decision == nil && u.node == i {
+				return p.unit
+			}
 		}
 	}
 	return -1
+}
+
+// all yields the units with their numbers.
+func (v *View) all(yield func(int32, *unit) bool) {
+	for i := range v.units.n {
+		if u := v.unit(i); u != nil && !yield(i, u) {
+			return
+		}
+	}
+}
+
+// files yields the units of files with their numbers.
+func (v *View) files(yield func(int32, *unit) bool) {
+	for i, u := range v.all {
+		if u.decision == nil && !yield(i, u) {
+			return
+		}
+	}
 }
 
 // out yields all edges from a node, unit by unit.
@@ -194,20 +205,6 @@ func (u *unit) firstFrom(i int32) int {
 	return lo
 }
 
-// homes yields the nodes of the packages and namespaces that contain a node.
-func (v *View) homes(i int32, yield func(int32)) {
-	n := v.nodes.at(i)
-	if n.kind.isScope() {
-		yield(i)
-		return
-	}
-	for _, p := range n.places {
-		if u := v.unit(p.unit); p.decl != onlyEdges && u.home >= 0 {
-			yield(u.home)
-		}
-	}
-}
-
 // Page selects a part of a list.
 type Page struct {
 	Limit  int // maximum number of elements; 0 means DefaultLimit, at most MaxLimit
@@ -222,9 +219,7 @@ const (
 )
 
 func (p Page) check() (Page, error) {
-	if p.Limit == 0 {
-		p.Limit = DefaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, DefaultLimit)
 	if p.Limit < 0 || p.Limit > MaxLimit {
 		return p, &ken.Error{Code: ken.CodeInvalid, Field: "limit", Msg: "is outside 1..1000", Try: "Ask for fewer, and for the next ones with the offset."}
 	}
@@ -284,58 +279,27 @@ func (e *editor[T]) add() int32 {
 	return e.n - 1
 }
 
-// top keeps the first n of the added elements in the order of less. It is a heap with the last of them at its root.
+// top keeps the first n of the added elements in the order of compare. It drops the others now and then.
 type top[T any] struct {
-	n    int
-	less func(a, b T) bool
-	heap []T
+	n       int
+	compare func(a, b T) int
+	kept    []T
+	full    bool // the first n of kept were the first ones so far, in order: what comes after the last of them is not among the first n
 }
 
-// takes reports whether x would be kept.
-func (t *top[T]) takes(x T) bool { return len(t.heap) < t.n || t.n > 0 && t.less(x, t.heap[0]) }
-
 func (t *top[T]) add(x T) {
-	if len(t.heap) < t.n {
-		t.heap = append(t.heap, x)
-		for i := len(t.heap) - 1; i > 0; {
-			up := (i - 1) / 2
-			if !t.less(t.heap[up], t.heap[i]) {
-				break
-			}
-			t.heap[up], t.heap[i] = t.heap[i], t.heap[up]
-			i = up
-		}
+	if t.n == 0 || t.full && t.compare(x, t.kept[t.n-1]) >= 0 {
 		return
 	}
-	if !t.takes(x) {
-		return
-	}
-	t.heap[0] = x
-	for i := 0; ; {
-		last := i
-		for _, c := range []int{2*i + 1, 2*i + 2} {
-			if c < len(t.heap) && t.less(t.heap[last], t.heap[c]) {
-				last = c
-			}
-		}
-		if last == i {
-			return
-		}
-		t.heap[i], t.heap[last] = t.heap[last], t.heap[i]
-		i = last
+	if t.kept = append(t.kept, x); len(t.kept) >= 2*t.n+16 {
+		t.sorted()
 	}
 }
 
 // sorted returns the kept elements in order.
 func (t *top[T]) sorted() []T {
-	slices.SortFunc(t.heap, func(a, b T) int {
-		switch {
-		case t.less(a, b):
-			return -1
-		case t.less(b, a):
-			return 1
-		}
-		return 0
-	})
-	return t.heap
+	slices.SortFunc(t.kept, t.compare)
+	t.full = len(t.kept) >= t.n
+	t.kept = t.kept[:min(len(t.kept), t.n)]
+	return t.kept
 }

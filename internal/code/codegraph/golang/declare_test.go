@@ -140,9 +140,6 @@ func TestWhereAFileBelongs(t *testing.T) {
 		if f.Within != "package:"+tt.want || f.Scopes[0] != tt.want || f.Decls[0].Qualified != tt.want {
 			t.Errorf("%s with %s: %s, %v, want %s", tt.path, tt.clause, f.Within, f.Scopes, tt.want)
 		}
-		if got := golang.Package(tt.modules, tt.path, tt.clause); got != f.Within {
-			t.Errorf("Package says %s, the file %s", got, f.Within)
-		}
 	}
 }
 

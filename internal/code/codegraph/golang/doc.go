@@ -19,7 +19,6 @@
 // is that of the type or, if the file declares the type's members, of a type that it embeds. A type of another file may
 // embed the type that has the member, so the graph looks for undeclared qualified members there. If the type of x is
 // unknown, the name is ".Total".
-// known is ".Total".
 //
 // # Limits
 // The name of an imported package is derived from its path. If that is not possible (the path ends in -go or in a

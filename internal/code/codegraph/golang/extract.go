@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,21 +23,10 @@ func New(modules map[string]string) codegraph.Extractor {
 	return func(path string, src []byte) codegraph.File { return extract(modules, path, src) }
 }
 
-// Package returns the ID of the package of a file, given the name in its package clause. modules is as in [New].
-func Package(modules map[string]string, file, name string) string {
-	return codegraph.ID(codegraph.KindPackage, packagePath(modules, file, name))
-}
-
 func packagePath(modules map[string]string, file, name string) string {
-	dir := "."
-	if i := strings.LastIndexByte(file, '/'); i >= 0 {
-		dir = file[:i]
-	}
-	pkg := importPath(modules, dir)
+	pkg := importPath(modules, path.Dir(file))
 	test := strings.HasSuffix(file, "_test.go") && strings.HasSuffix(name, "_test")
 	switch {
-	case pkg == "" && test:
-		pkg = name
 	case pkg == "":
 		pkg = cmp.Or(name, "main")
 	case test:
@@ -272,29 +262,37 @@ func (o *outliner) valueSpec(d *ast.GenDecl, s *ast.ValueSpec, from, to token.Po
 
 // receiverName returns the name of a method's type without type parameters; "" for an invalid receiver.
 func receiverName(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return ""
-	}
-	if id, ok := bare(d.Recv.List[0].Type).(*ast.Ident); ok {
-		return id.Name
+	if len(fields(d.Recv)) > 0 {
+		if id, ok := bare(d.Recv.List[0].Type).(*ast.Ident); ok {
+			return id.Name
+		}
 	}
 	return ""
+}
+
+// peel removes a star, parentheses or arguments from an expression, and returns the arguments, too. It returns nil for an
+// expression without them.
+func peel(e ast.Expr) (inner ast.Expr, args []ast.Expr) {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return x.X, nil
+	case *ast.ParenExpr:
+		return x.X, nil
+	case *ast.IndexExpr:
+		return x.X, []ast.Expr{x.Index}
+	case *ast.IndexListExpr:
+		return x.X, x.Indices
+	}
+	return nil, nil
 }
 
 // bare strips parentheses, stars and type arguments.
 func bare(e ast.Expr) ast.Expr {
 	for {
-		switch x := e.(type) {
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.IndexListExpr:
-			e = x.X
-		default:
+		inner, _ := peel(e)
+		if inner == nil {
 			return e
 		}
+		e = inner
 	}
 }

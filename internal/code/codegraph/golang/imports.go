@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,13 +35,14 @@ func newImports(file *ast.File, pkg string, line func(ast.Node) int) imports {
 		}
 		imp := codegraph.Import{Path: p, Line: line(s)}
 		target := p
-		if strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") {
+		switch {
+		case p == "C":
+			target = ""
+		case strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../"):
 			target = path.Join(strings.TrimSuffix(pkg, "_test"), p)
 		}
-		if p != "C" {
+		if target != "" {
 			imp.Target = codegraph.ID(codegraph.KindPackage, target)
-		} else {
-			target = ""
 		}
 		if s.Name != nil {
 			imp.Name = s.Name.Name
@@ -73,18 +75,15 @@ func (m *imports) find(name string) (target string, ok bool) {
 	if target, ok = m.names[name]; ok {
 		return target, true
 	}
-	for _, r := range name {
-		if !unicode.IsLower(r) && !unicode.IsDigit(r) && r != '_' {
-			return "", false
-		}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLower(r) && !unicode.IsDigit(r) && r != '_' }) {
+		return "", false
 	}
-	for _, p := range m.uncertain {
-		if mayBeNamed(p, name) {
-			m.names[name] = p
-			return p, true
-		}
+	i := slices.IndexFunc(m.uncertain, func(p string) bool { return mayBeNamed(p, name) })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	m.names[name] = m.uncertain[i]
+	return m.uncertain[i], true
 }
 
 // assumedName returns the usual name of the package with a path: the last part, without a version, a prefix "go-" and
@@ -98,10 +97,8 @@ func assumedName(p string) string {
 		base = path.Base(path.Dir(p))
 	}
 	base = strings.TrimPrefix(base, "go-")
-	if i := strings.IndexFunc(base, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }); i >= 0 {
-		base = base[:i]
-	}
-	return base
+	end := strings.IndexFunc(base+".", func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	return base[:end]
 }
 
 func version(s string) bool {

@@ -20,10 +20,9 @@ func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 	switch x := e.(type) {
 	case *ast.Ident:
 		return u.identType(x, fuel)
-	case *ast.ParenExpr:
-		return u.typeOf(x.X, fuel-1)
-	case *ast.StarExpr:
-		return u.typeOf(x.X, fuel-1)
+	case *ast.ParenExpr, *ast.StarExpr:
+		inner, _ := peel(x)
+		return u.typeOf(inner, fuel-1)
 	case *ast.UnaryExpr:
 		t := u.typeOf(x.X, fuel-1)
 		switch x.Op {
@@ -40,10 +39,13 @@ func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 		return t
 	case *ast.CallExpr:
 		return u.result(x, 0, fuel-1)
-	case *ast.IndexExpr:
-		return u.indexed(u.typeOf(x.X, fuel-1))
-	case *ast.IndexListExpr:
-		return u.indexed(u.typeOf(x.X, fuel-1))
+	case *ast.IndexExpr, *ast.IndexListExpr: // an element, or an instance of a generic type or function
+		inner, _ := peel(x)
+		t := u.typeOf(inner, fuel-1)
+		if _, ok := t.expr.(*ast.FuncType); ok || t.isType {
+			return t
+		}
+		return u.element(t, 1)
 	case *ast.SliceExpr:
 		return u.typeOf(x.X, fuel-1)
 	case *ast.CompositeLit:
@@ -62,10 +64,7 @@ func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 
 // typeHere returns a type written at the present place.
 func (u *usageWalker) typeHere(e ast.Expr) typ {
-	if e == nil {
-		return typ{}
-	}
-	if f, ok := e.(*ast.FuncType); ok && f == nil {
+	if f, ok := e.(*ast.FuncType); e == nil || ok && f == nil {
 		return typ{}
 	}
 	return typ{expr: e, depth: len(u.bound)}
@@ -84,38 +83,19 @@ func (u *usageWalker) identType(x *ast.Ident, fuel int) typ {
 	if f, ok := u.table.funcs[x.Name]; ok {
 		return typ{expr: f.Type, typeParams: typeParamNames(f)}
 	}
-	if v, ok := u.table.values[x.Name]; ok {
-		if v.typ != nil {
-			return typ{expr: v.typ}
-		}
-		return u.atFileLevel(func() typ {
-			if call, ok := ast.Unparen(v.value).(*ast.CallExpr); ok {
-				return u.result(call, v.result, fuel-1)
-			}
-			if v.value == nil || v.result > 0 {
-				return typ{}
-			}
-			return u.typeOf(v.value, fuel-1)
-		})
+	v := u.table.values[x.Name]
+	if v.typ != nil {
+		return typ{expr: v.typ}
 	}
-	return typ{}
-}
-
-// atFileLevel runs f without the local names of functions.
-func (u *usageWalker) atFileLevel(f func() typ) typ {
-	saved := u.bound
-	u.bound = nil
-	t := f()
-	u.bound = saved
-	return t
-}
-
-// indexed returns the type of x[i]: an element, or an instance of a generic type or function.
-func (u *usageWalker) indexed(t typ) typ {
-	if _, ok := t.expr.(*ast.FuncType); ok || t.isType {
-		return t
+	defer func(bound []binding) { u.bound = bound }(u.bound)
+	u.bound = nil // the value is at file level
+	if call, ok := ast.Unparen(v.value).(*ast.CallExpr); ok {
+		return u.result(call, v.result, fuel-1)
 	}
-	return u.element(t, 1)
+	if v.value == nil || v.result > 0 {
+		return typ{}
+	}
+	return u.typeOf(v.value, fuel-1)
 }
 
 // result returns the type of the n-th result of a call.
@@ -152,23 +132,21 @@ func (u *usageWalker) result(call *ast.CallExpr, n, fuel int) typ {
 // element returns the type of the keys (n is 0) or the values (n is 1) of t.
 func (u *usageWalker) element(t typ, n int) typ {
 	t = u.underlying(t)
+	var elements [2]ast.Expr
 	switch x := t.expr.(type) {
 	case *ast.ArrayType:
-		if n == 1 {
-			return t.part(x.Elt)
-		}
+		elements[1] = x.Elt
 	case *ast.Ellipsis:
-		if n == 1 {
-			return t.part(x.Elt)
-		}
+		elements[1] = x.Elt
 	case *ast.MapType:
-		return t.part([2]ast.Expr{x.Key, x.Value}[n])
+		elements = [2]ast.Expr{x.Key, x.Value}
 	case *ast.ChanType:
-		if n == 1 {
-			return t.part(x.Value)
-		}
+		elements[1] = x.Value
 	}
-	return typ{}
+	if elements[n] == nil {
+		return typ{}
+	}
+	return t.part(elements[n])
 }
 
 // underlying follows named types that the file declares to their definitions. It removes stars, because fields and
@@ -176,19 +154,17 @@ func (u *usageWalker) element(t typ, n int) typ {
 func (u *usageWalker) underlying(t typ) typ {
 	for range maxTypeSteps {
 		if t.expr == nil {
-			return typ{}
+			break
 		}
-		switch x := bare(t.expr).(type) {
-		case *ast.Ident:
-			next, ok := u.underlyingOf(t, x)
-			if !ok {
-				return typ{}
+		x, ok := bare(t.expr).(*ast.Ident)
+		if !ok {
+			if _, foreign := bare(t.expr).(*ast.SelectorExpr); foreign {
+				break
 			}
-			t = next
-		case *ast.SelectorExpr:
-			return typ{}
-		default:
-			return t.part(x)
+			return t.part(bare(t.expr))
+		}
+		if t, ok = u.underlyingOf(t, x); !ok {
+			break
 		}
 	}
 	return typ{}
@@ -209,101 +185,40 @@ func (u *usageWalker) underlyingOf(t typ, x *ast.Ident) (typ, bool) {
 	return typ{expr: s.Type, typeParams: hiddenNames(s.TypeParams)}, true
 }
 
-func (u *usageWalker) exprs(list []ast.Expr) {
-	for _, e := range list {
-		u.expr(e)
-	}
-}
-
-// expr records what an expression uses. Types are expressions, too.
-func (u *usageWalker) expr(e ast.Expr) {
-	switch x := e.(type) {
-	case *ast.Ident:
-		u.name(x, codegraph.References)
-	case *ast.SelectorExpr:
-		u.selector(x, codegraph.References)
-	case *ast.CallExpr:
-		u.call(x)
-	case *ast.CompositeLit:
-		u.literal(x, typ{})
-	case *ast.FuncLit:
-		u.open()
-		u.signature(x.Type)
-		u.block(x.Body)
-		u.close()
-	case *ast.ParenExpr:
-		u.expr(x.X)
-	case *ast.StarExpr:
-		u.expr(x.X)
-	case *ast.UnaryExpr:
-		u.expr(x.X)
-	case *ast.BinaryExpr:
-		u.expr(x.X)
-		u.expr(x.Y)
-	case *ast.KeyValueExpr:
-		u.expr(x.Key)
-		u.expr(x.Value)
-	case *ast.IndexExpr:
-		u.expr(x.X)
-		u.expr(x.Index)
-	case *ast.IndexListExpr:
-		u.expr(x.X)
-		u.exprs(x.Indices)
-	case *ast.SliceExpr:
-		u.exprs([]ast.Expr{x.X, x.Low, x.High, x.Max})
-	case *ast.TypeAssertExpr:
-		u.expr(x.X)
-		u.expr(x.Type)
-	case *ast.Ellipsis:
-		u.expr(x.Elt)
-	case *ast.ArrayType:
-		u.expr(x.Len)
-		u.expr(x.Elt)
-	case *ast.MapType:
-		u.expr(x.Key)
-		u.expr(x.Value)
-	case *ast.ChanType:
-		u.expr(x.Value)
-	case *ast.StructType:
-		u.fieldTypes(x.Fields)
-	case *ast.InterfaceType:
-		u.fieldTypes(x.Methods)
-	case *ast.FuncType:
-		u.open()
-		u.signature(x)
-		u.close()
-	}
-}
-
 // call records a call of a function, or of the value of a variable or field.
 func (u *usageWalker) call(x *ast.CallExpr) {
 	fun := ast.Unparen(x.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr: // an instance of a generic function, or an element of a list of functions
-		u.expr(f.Index)
-		fun = ast.Unparen(f.X)
-	case *ast.IndexListExpr:
-		u.exprs(f.Indices)
-		fun = ast.Unparen(f.X)
+	if inner, args := peel(fun); args != nil { // an instance of a generic function, or an element of a list of functions
+		walkAll(u, args)
+		fun = ast.Unparen(inner)
 	}
-	switch f := fun.(type) {
+	u.used(fun, codegraph.Calls)
+	walkAll(u, x.Args)
+}
+
+// used records the use of what an expression names, in one way, and what else it uses.
+func (u *usageWalker) used(e ast.Expr, kind codegraph.EdgeKind) {
+	switch x := e.(type) {
 	case *ast.Ident:
-		u.name(f, codegraph.Calls)
+		u.name(x, kind)
 	case *ast.SelectorExpr:
-		u.selector(f, codegraph.Calls)
+		u.selector(x, kind)
 	default:
-		u.expr(f)
+		u.walk(e)
 	}
-	u.exprs(x.Args)
 }
 
 func (u *usageWalker) fieldTypes(list *ast.FieldList) {
+	for _, f := range fields(list) {
+		u.walk(f.Type)
+	}
+}
+
+func fields(list *ast.FieldList) []*ast.Field {
 	if list == nil {
-		return
+		return nil
 	}
-	for _, f := range list.List {
-		u.expr(f.Type)
-	}
+	return list.List
 }
 
 // literal records what a composite literal uses: its type, the fields that it sets, and its values. hint is its type if
@@ -311,7 +226,7 @@ func (u *usageWalker) fieldTypes(list *ast.FieldList) {
 func (u *usageWalker) literal(x *ast.CompositeLit, hint typ) {
 	t := hint
 	if x.Type != nil {
-		u.expr(x.Type)
+		u.walk(x.Type)
 		t = u.typeHere(x.Type)
 	}
 	shape := u.underlying(t).expr
@@ -340,30 +255,21 @@ func (u *usageWalker) literal(x *ast.CompositeLit, hint typ) {
 func (u *usageWalker) value(e ast.Expr, t typ) {
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		u.literal(lit, t)
-		return
+	} else {
+		u.walk(e)
 	}
-	u.expr(e)
 }
 
 // key records the field that a literal sets. If the file does not show that the literal is a struct, a name that can
 // only be that of a variable is one.
 func (u *usageWalker) key(t typ, id *ast.Ident, isStruct bool) {
-	if isStruct {
-		u.memberUse(t, id, codegraph.References)
-		return
+	foreign := false
+	if t.expr != nil {
+		_, foreign = bare(t.expr).(*ast.SelectorExpr)
 	}
-	_, foreign := bareSelector(t.expr)
-	if !id.IsExported() && (foreign || !t.known() && (u.lookup(id.Name, len(u.bound)) >= 0 || u.table.declares(id.Name))) {
+	if !isStruct && !id.IsExported() && (foreign || t.expr == nil && (u.isLocal(id.Name) || u.table.declares(id.Name))) {
 		u.name(id, codegraph.References)
 		return
 	}
 	u.memberUse(t, id, codegraph.References)
-}
-
-func bareSelector(e ast.Expr) (*ast.SelectorExpr, bool) {
-	if e == nil {
-		return nil, false
-	}
-	s, ok := bare(e).(*ast.SelectorExpr)
-	return s, ok
 }

@@ -3,6 +3,7 @@ package golang
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 )
 
@@ -49,17 +50,11 @@ func (s *scopes) define(id *ast.Ident, r role, t typ) {
 	if blank(id) {
 		return
 	}
-	from := 0
-	if n := len(s.marks); n > 0 {
-		from = s.marks[n-1]
-	}
-	for i := len(s.bound) - 1; i >= from; i-- {
-		if s.bound[i].name == id.Name {
-			if s.bound[i].typ.expr == nil {
-				s.bound[i].typ = t
-			}
-			return
+	if i := s.lookup(id.Name, len(s.bound)); i >= 0 && (len(s.marks) == 0 || i >= s.marks[len(s.marks)-1]) {
+		if s.bound[i].typ.expr == nil {
+			s.bound[i].typ = t
 		}
+		return
 	}
 	s.bound = append(s.bound, binding{id.Name, r, t})
 }
@@ -72,8 +67,6 @@ type typ struct {
 	isType     bool     // the expression denotes the type itself rather than a value of it
 }
 
-func (t typ) known() bool { return t.expr != nil }
-
 // part returns a type expression within t.
 func (t typ) part(e ast.Expr) typ { return typ{expr: e, depth: t.depth, typeParams: t.typeParams} }
 
@@ -82,27 +75,20 @@ func (u *usageWalker) function(d *ast.FuncDecl) {
 	for _, id := range receiverParams(d) {
 		u.define(id, parameter, typ{})
 	}
-	if d.Recv != nil {
-		for _, f := range d.Recv.List {
-			u.expr(f.Type)
-		}
-		u.open() // a receiver may have its type's name
-		u.values(d.Recv)
-	}
+	u.fieldTypes(d.Recv)
+	u.open() // a receiver may have its type's name
+	u.values(d.Recv, len(u.bound))
 	u.signature(d.Type)
-	u.block(d.Body)
-	if d.Recv != nil {
-		u.close()
+	if d.Body != nil {
+		u.walk(d.Body)
 	}
+	u.close()
 }
 
 // params binds type parameters to their constraints.
 func (u *usageWalker) params(list *ast.FieldList) {
-	if list == nil {
-		return
-	}
 	from := len(u.bound)
-	for _, f := range list.List {
+	for _, f := range fields(list) {
 		for _, id := range f.Names {
 			u.define(id, parameter, typ{expr: f.Type})
 		}
@@ -118,24 +104,19 @@ func (u *usageWalker) signature(t *ast.FuncType) {
 		return
 	}
 	u.params(t.TypeParams)
-	for _, list := range []*ast.FieldList{t.TypeParams, t.Params, t.Results} {
-		u.fieldTypes(list)
-	}
+	u.fieldTypes(t.TypeParams)
+	u.fieldTypes(t.Params)
+	u.fieldTypes(t.Results)
 	u.open()
 	depth := len(u.bound)
-	for _, list := range []*ast.FieldList{t.Params, t.Results} {
-		u.valuesAt(list, depth)
-	}
+	u.values(t.Params, depth)
+	u.values(t.Results, depth)
 	u.marks = u.marks[:len(u.marks)-1] // the names stay for the body
 }
 
-func (u *usageWalker) values(list *ast.FieldList) { u.valuesAt(list, len(u.bound)) }
-
-func (u *usageWalker) valuesAt(list *ast.FieldList, depth int) {
-	if list == nil {
-		return
-	}
-	for _, f := range list.List {
+// values binds parameters or results. depth is the number of bindings that their types see.
+func (u *usageWalker) values(list *ast.FieldList, depth int) {
+	for _, f := range fields(list) {
 		for _, id := range f.Names {
 			u.define(id, variable, typ{expr: f.Type, depth: depth})
 		}
@@ -151,13 +132,11 @@ func (u *usageWalker) declare(s *ast.DeclStmt) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.ValueSpec:
-			u.expr(spec.Type)
-			u.exprs(spec.Values)
+			u.walk(spec.Type)
+			walkAll(u, spec.Values)
 			types := make([]typ, len(spec.Names))
 			for i := range spec.Names {
-				if spec.Type != nil {
-					types[i] = u.typeHere(spec.Type)
-				} else {
+				if types[i] = u.typeHere(spec.Type); spec.Type == nil {
 					types[i] = u.nthType(spec.Values, i, len(spec.Names))
 				}
 			}
@@ -169,7 +148,7 @@ func (u *usageWalker) declare(s *ast.DeclStmt) {
 			u.open()
 			u.params(spec.TypeParams)
 			u.fieldTypes(spec.TypeParams)
-			u.expr(spec.Type)
+			u.walk(spec.Type)
 			u.close()
 		}
 	}
@@ -236,23 +215,15 @@ func (t *table) value(tok token.Token, s *ast.ValueSpec) {
 
 // declares reports whether the file declares a name at file level.
 func (t *table) declares(name string) bool {
-	if _, ok := t.funcs[name]; ok && name != "init" && name != "_" {
-		return true
-	}
-	if _, ok := t.types[name]; ok {
-		return true
-	}
-	_, ok := t.values[name]
-	return ok && name != "_"
+	_, isFunc := t.funcs[name]
+	_, isType := t.types[name]
+	_, isValue := t.values[name]
+	return isType || name != "_" && (isValue || isFunc && name != "init")
 }
 
 // hiddenNames returns the names of type parameters.
-func hiddenNames(list *ast.FieldList) []string {
-	if list == nil {
-		return nil
-	}
-	var names []string
-	for _, f := range list.List {
+func hiddenNames(list *ast.FieldList) (names []string) {
+	for _, f := range fields(list) {
 		for _, id := range f.Names {
 			names = append(names, id.Name)
 		}
@@ -261,30 +232,16 @@ func hiddenNames(list *ast.FieldList) []string {
 }
 
 // receiverParams returns the type parameters that a receiver declares.
-func receiverParams(d *ast.FuncDecl) []*ast.Ident {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
+func receiverParams(d *ast.FuncDecl) (out []*ast.Ident) {
+	if len(fields(d.Recv)) == 0 {
 		return nil
 	}
-	e := d.Recv.List[0].Type
-	for {
-		switch x := e.(type) {
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			return idents(x.Index)
-		case *ast.IndexListExpr:
-			return idents(x.Indices...)
-		default:
-			return nil
-		}
+	e, args := peel(d.Recv.List[0].Type)
+	for e != nil && args == nil {
+		e, args = peel(e)
 	}
-}
-
-func idents(list ...ast.Expr) (out []*ast.Ident) {
-	for _, e := range list {
-		if id, ok := e.(*ast.Ident); ok {
+	for _, a := range args {
+		if id, ok := a.(*ast.Ident); ok {
 			out = append(out, id)
 		}
 	}
@@ -300,29 +257,17 @@ func typeParamNames(d *ast.FuncDecl) []string {
 	return names
 }
 
-// predeclared are the names of the language's universe scope.
-var predeclared = set("any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
-	"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
-	"true", "false", "iota", "nil",
-	"append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new", "panic",
-	"print", "println", "real", "recover")
+// predeclared reports whether a name is in the universe scope of the language.
+func predeclared(name string) bool { return types.Universe.Lookup(name) != nil }
 
-// newPredeclared are predeclared names that were added late, so packages may have declarations with these names. A use
-// is recorded as one of the package; if the package has no such declaration, the graph ignores it.
-var newPredeclared = set("clear", "max", "min")
-
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, n := range names {
-		m[n] = true
-	}
-	return m
-}
+// predeclaredLate reports whether a predeclared name was added late, so that packages may have declarations with the name.
+// A use is recorded as one of the package; if the package has no such declaration, the graph ignores it.
+func predeclaredLate(name string) bool { return name == "clear" || name == "max" || name == "min" }
 
 // member finds a member of a type. owner is the qualified name of the type that declares it, "" if that has no node (a
 // local type, a struct without a name), "?" if it is unknown. m is the member's type as far as the file shows it.
 func (u *usageWalker) member(t typ, name string, fuel int) (owner string, m typ) {
-	if fuel <= 0 || !t.known() {
+	if fuel <= 0 || t.expr == nil {
 		return unknown, typ{}
 	}
 	switch x := bare(t.expr).(type) {
@@ -345,16 +290,14 @@ func (u *usageWalker) memberOfName(t typ, x *ast.Ident, name string, fuel int) (
 		return unknown, typ{}
 	}
 	if i := u.lookup(x.Name, t.depth); i >= 0 {
-		b := u.bound[i]
-		switch b.role {
+		switch b := u.bound[i]; b.role {
 		case parameter:
 			return u.member(b.typ, name, fuel-1)
 		case localType:
-			owner, m, found := u.within(u.underlying(b.typ), "", name, fuel)
-			if !found {
-				return "", typ{}
+			if owner, m, found := u.within(u.underlying(b.typ), "", name, fuel); found {
+				return owner, m
 			}
-			return owner, m
+			return "", typ{}
 		}
 		return unknown, typ{}
 	}
@@ -377,28 +320,21 @@ func (u *usageWalker) memberOfName(t typ, x *ast.Ident, name string, fuel int) (
 // within searches a type's definition for a member: its fields or methods, then those of embedded types. If the member
 // is not found, it is assumed to be a method of the type that another file declares.
 func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m typ, found bool) {
-	var list *ast.FieldList
+	var list []*ast.Field
 	switch x := bare(t.expr).(type) {
 	case *ast.StructType:
-		list = x.Fields
+		list = fields(x.Fields)
 	case *ast.InterfaceType:
-		list = x.Methods
+		list = fields(x.Methods)
 	}
-	if list == nil {
-		return own, typ{}, false
-	}
-	for _, f := range list.List {
-		for _, id := range f.Names {
-			if id.Name == name {
-				return own, t.part(f.Type), true
-			}
-		}
-		if id := embedded(f.Type); len(f.Names) == 0 && id != nil && id.Name == name {
+	for _, f := range list {
+		named := func(id *ast.Ident) bool { return id.Name == name }
+		if id := Named(f.Type); slices.ContainsFunc(f.Names, named) || len(f.Names) == 0 && id != nil && named(id) {
 			return own, t.part(f.Type), true
 		}
 	}
 	looked := 0
-	for _, f := range list.List {
+	for _, f := range list {
 		if len(f.Names) > 0 || fuel <= 0 || looked == maxEmbedded {
 			continue
 		}
@@ -412,15 +348,13 @@ func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m
 			if d, ok := u.table.methods[x.Name+"."+name]; ok {
 				return u.ownName(x.Name), typ{expr: d.Type, typeParams: typeParamNames(d)}, true
 			}
-			inner, ok := u.underlyingOf(e, x)
-			if !ok {
-				continue
-			}
-			if owner, m, found = u.within(inner, u.ownName(x.Name), name, fuel/2); found {
-				return owner, m, true
+			if inner, ok := u.underlyingOf(e, x); ok {
+				if owner, m, found = u.within(inner, u.ownName(x.Name), name, fuel/2); found {
+					return owner, m, true
+				}
 			}
 		case *ast.SelectorExpr:
-			if own == "" && hasOneField(list) { // struct{ *testing.T }: nothing else can have it
+			if own == "" && len(list) == 1 { // struct{ *testing.T }: nothing else can have it
 				return u.typeName(e, x), typ{}, true
 			}
 		}
@@ -430,9 +364,6 @@ func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m
 
 // maxEmbedded is the maximum number of embedded types that are searched.
 const maxEmbedded = 16
-
-// hasOneField reports whether a struct has one field, or an interface one entry.
-func hasOneField(list *ast.FieldList) bool { return len(list.List) == 1 }
 
 // typeName returns the qualified name of a type; "" for predeclared and local types, "?" if it is unknown.
 func (u *usageWalker) typeName(t typ, e ast.Expr) string {
@@ -445,7 +376,7 @@ func (u *usageWalker) typeName(t typ, e ast.Expr) string {
 			return ""
 		case u.table.declares(x.Name):
 			return u.ownName(x.Name)
-		case predeclared[x.Name]:
+		case predeclared(x.Name):
 			return ""
 		case len(u.imports.dots) > 0:
 			return unknown

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
@@ -29,16 +28,16 @@ func (o *Outline) describe() {
 		case *ast.File:
 			d.Signature, d.Doc = "package "+d.Name, sentence(n.Doc)
 		case *ast.FuncDecl:
-			d.Signature, d.Doc = clip(function(n)), sentence(n.Doc)
+			d.Signature, d.Doc = codegraph.Clip(function(n)), sentence(n.Doc)
 		case *ast.TypeSpec:
-			d.Signature, d.Doc = clip(typeHead(n)), sentence(n.Doc, groupDoc(gen), n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(typeHead(n)), sentence(n.Doc, groupDoc(gen), n.Comment)
 		case *ast.ValueSpec:
 			if n.Type != nil || len(n.Values) > 0 {
 				last = n.Type
 			}
-			d.Signature, d.Doc = clip(value(gen.Tok, n, d.Name, last)), sentence(n.Doc, groupDoc(gen), n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(value(gen.Tok, n, d.Name, last)), sentence(n.Doc, groupDoc(gen), n.Comment)
 		case *ast.Field:
-			d.Signature, d.Doc = clip(member(d, n)), sentence(n.Doc, n.Comment)
+			d.Signature, d.Doc = codegraph.Clip(member(d, n)), sentence(n.Doc, n.Comment)
 		}
 	}
 }
@@ -88,17 +87,16 @@ func typeHead(s *ast.TypeSpec) string {
 }
 
 func typeParams(b *strings.Builder, list *ast.FieldList) {
-	if list == nil || len(list.List) == 0 {
-		return
-	}
-	for i, f := range list.List {
+	for i, f := range fields(list) {
 		b.WriteString([2]string{"[", ", "}[min(i, 1)])
 		for k, id := range f.Names {
 			b.WriteString([2]string{"", ", "}[min(k, 1)] + id.Name)
 		}
 		b.WriteString(" " + exprText(f.Type))
 	}
-	b.WriteByte(']')
+	if len(fields(list)) > 0 {
+		b.WriteByte(']')
+	}
 }
 
 func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string {
@@ -123,13 +121,12 @@ func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string 
 }
 
 func member(d *codegraph.Decl, f *ast.Field) string {
-	switch t := f.Type.(type) {
-	case *ast.FuncType:
-		if d.Kind == codegraph.KindMethod {
+	switch {
+	case d.Kind == codegraph.KindMethod && len(f.Names) > 0:
+		if t, ok := f.Type.(*ast.FuncType); ok {
 			return d.Name + strings.TrimPrefix(exprText(t), "func")
 		}
-	}
-	if len(f.Names) == 0 {
+	case len(f.Names) == 0:
 		return exprText(f.Type)
 	}
 	return d.Name + " " + exprText(f.Type)
@@ -146,29 +143,11 @@ func exprText(e ast.Expr) string {
 	return types.ExprString(e)
 }
 
-// clip joins a text into one line of at most maxSignature bytes.
-func clip(s string) string {
-	if strings.ContainsAny(s, "\n\t\r") {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	if len(s) <= maxSignature {
-		return s
-	}
-	cut := maxSignature - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
-
 // sentence returns the first sentence of the first comment that is not empty.
 func sentence(comments ...*ast.CommentGroup) string {
 	for _, c := range comments {
-		if c == nil {
-			continue
-		}
 		if s := firstSentence(c.Text()); s != "" {
-			return strings.Clone(clip(s))
+			return strings.Clone(codegraph.Clip(s))
 		}
 	}
 	return ""
@@ -222,10 +201,7 @@ func (o *outliner) typeSpec(d *ast.GenDecl, s *ast.TypeSpec, from, to token.Pos)
 
 // members declares the fields of a struct or the methods of an interface.
 func (o *outliner) members(owner int, kind codegraph.Kind, list *ast.FieldList, params *ast.FieldList) {
-	if list == nil {
-		return
-	}
-	for _, f := range list.List {
+	for _, f := range fields(list) {
 		if f.Type == nil {
 			continue
 		}
@@ -239,7 +215,7 @@ func (o *outliner) members(owner int, kind codegraph.Kind, list *ast.FieldList, 
 		if len(f.Names) > 0 {
 			continue
 		}
-		id := embedded(f.Type)
+		id := Named(f.Type) // nil for a union
 		if kind == codegraph.KindProperty && !blank(id) {
 			o.member(owner, kind, f, id)
 		}
@@ -253,8 +229,8 @@ func (o *outliner) member(owner int, kind codegraph.Kind, f *ast.Field, id *ast.
 		Exported: t.Exported && id.IsExported()}, f.Pos(), f.End())
 }
 
-// embedded returns the name of an embedded type; nil for a union.
-func embedded(e ast.Expr) *ast.Ident {
+// Named returns the name of the type or function that an expression names, without type arguments; nil for none.
+func Named(e ast.Expr) *ast.Ident {
 	switch x := bare(e).(type) {
 	case *ast.Ident:
 		return x

@@ -7,90 +7,73 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-func (u *usageWalker) block(b *ast.BlockStmt) {
-	if b == nil {
-		return
-	}
-	u.open()
-	u.stmts(b.List)
-	u.close()
-}
-
-func (u *usageWalker) stmts(list []ast.Stmt) {
-	for _, s := range list {
-		u.stmt(s)
-	}
-}
-
-func (u *usageWalker) stmt(s ast.Stmt) {
-	switch s := s.(type) {
-	case *ast.ExprStmt:
-		u.expr(s.X)
+// Visit implements ast.Visitor. It records what a node uses. It returns nil for a node whose parts it has visited, and
+// otherwise the visitor for the parts.
+func (u *usageWalker) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.BlockStmt, *ast.IfStmt, *ast.ForStmt, *ast.SwitchStmt, *ast.CaseClause, *ast.CommClause:
+		u.open()
+		return blockWalker{u}
+	case *ast.FuncLit:
+		u.open()
+		u.signature(n.Type)
+		u.walk(n.Body)
+		u.close()
+	case *ast.FuncType:
+		u.open()
+		u.signature(n)
+		u.close()
+	case *ast.StructType:
+		u.fieldTypes(n.Fields)
+	case *ast.InterfaceType:
+		u.fieldTypes(n.Methods)
+	case *ast.Ident:
+		u.name(n, codegraph.References)
+	case *ast.SelectorExpr:
+		u.selector(n, codegraph.References)
+	case *ast.CallExpr:
+		u.call(n)
+	case *ast.CompositeLit:
+		u.literal(n, typ{})
 	case *ast.AssignStmt:
-		u.assign(s)
+		u.assign(n)
 	case *ast.DeclStmt:
-		u.declare(s)
-	case *ast.ReturnStmt:
-		u.exprs(s.Results)
-	case *ast.BlockStmt:
-		u.block(s)
-	case *ast.IfStmt:
-		u.open()
-		u.stmt(s.Init)
-		u.expr(s.Cond)
-		u.block(s.Body)
-		u.stmt(s.Else)
-		u.close()
-	case *ast.ForStmt:
-		u.open()
-		u.stmt(s.Init)
-		u.expr(s.Cond)
-		u.stmt(s.Post)
-		u.block(s.Body)
-		u.close()
+		u.declare(n)
 	case *ast.RangeStmt:
-		u.ranges(s)
-	case *ast.SwitchStmt:
-		u.open()
-		u.stmt(s.Init)
-		u.expr(s.Tag)
-		u.clauses(s.Body)
-		u.close()
+		u.ranges(n)
 	case *ast.TypeSwitchStmt:
-		u.typeSwitch(s)
-	case *ast.SelectStmt:
-		u.clauses(s.Body)
-	case *ast.GoStmt:
-		u.expr(s.Call)
-	case *ast.DeferStmt:
-		u.expr(s.Call)
-	case *ast.SendStmt:
-		u.expr(s.Chan)
-		u.expr(s.Value)
-	case *ast.IncDecStmt:
-		u.expr(s.X)
+		u.typeSwitch(n)
 	case *ast.LabeledStmt:
-		u.stmt(s.Stmt)
+		u.walk(n.Stmt)
+	case nil, *ast.BranchStmt:
+	default:
+		return u
+	}
+	return nil
+}
+
+// blockWalker visits the parts of a node that is a block, and closes the block after them.
+type blockWalker struct{ *usageWalker }
+
+// Visit implements ast.Visitor.
+func (b blockWalker) Visit(n ast.Node) ast.Visitor {
+	if n == nil {
+		b.close()
+		return nil
+	}
+	return b.usageWalker.Visit(n)
+}
+
+// walk records what a node uses. Types are expressions, too.
+func (u *usageWalker) walk(n ast.Node) {
+	if n != nil {
+		ast.Walk(u, n)
 	}
 }
 
-func (u *usageWalker) clauses(body *ast.BlockStmt) {
-	if body == nil {
-		return
-	}
-	for _, s := range body.List {
-		u.open()
-		switch c := s.(type) {
-		case *ast.CaseClause:
-			u.exprs(c.List)
-			u.stmts(c.Body)
-		case *ast.CommClause:
-			u.stmt(c.Comm)
-			u.stmts(c.Body)
-		default:
-			u.stmt(s)
-		}
-		u.close()
+func walkAll[N ast.Node](u *usageWalker, list []N) {
+	for _, n := range list {
+		u.walk(n)
 	}
 }
 
@@ -98,7 +81,7 @@ func (u *usageWalker) clauses(body *ast.BlockStmt) {
 func (u *usageWalker) typeSwitch(s *ast.TypeSwitchStmt) {
 	u.open()
 	defer u.close()
-	u.stmt(s.Init)
+	u.walk(s.Init)
 	var name *ast.Ident
 	var what ast.Expr
 	switch a := s.Assign.(type) {
@@ -110,16 +93,13 @@ func (u *usageWalker) typeSwitch(s *ast.TypeSwitchStmt) {
 	case *ast.ExprStmt:
 		what = a.X
 	}
-	u.expr(what)
-	if s.Body == nil {
-		return
-	}
+	u.walk(what)
 	for _, st := range s.Body.List {
 		c, ok := st.(*ast.CaseClause)
 		if !ok {
 			continue
 		}
-		u.exprs(c.List)
+		walkAll(u, c.List)
 		t := typ{}
 		if len(c.List) == 1 {
 			t = u.typeHere(c.List[0])
@@ -128,38 +108,34 @@ func (u *usageWalker) typeSwitch(s *ast.TypeSwitchStmt) {
 		}
 		u.open()
 		u.define(name, variable, t)
-		u.stmts(c.Body)
+		walkAll(u, c.Body)
 		u.close()
 	}
 }
 
 func (u *usageWalker) ranges(s *ast.RangeStmt) {
-	u.expr(s.X)
+	u.walk(s.X)
 	u.open()
 	defer u.close()
 	t := u.typeOf(s.X, maxTypeSteps)
 	for i, e := range []ast.Expr{s.Key, s.Value} {
-		if e == nil {
-			continue
-		}
 		id, ok := e.(*ast.Ident)
 		if s.Tok != token.DEFINE || !ok {
-			u.expr(e)
+			u.walk(e)
 			continue
 		}
-		n := i
 		if _, channel := u.underlying(t).expr.(*ast.ChanType); channel {
-			n = 1
+			i = 1
 		}
-		u.define(id, variable, u.element(t, n))
+		u.define(id, variable, u.element(t, i))
 	}
-	u.block(s.Body)
+	u.walk(s.Body)
 }
 
 func (u *usageWalker) assign(s *ast.AssignStmt) {
-	u.exprs(s.Rhs)
+	walkAll(u, s.Rhs)
 	if s.Tok != token.DEFINE {
-		u.exprs(s.Lhs)
+		walkAll(u, s.Lhs)
 		return
 	}
 	types := make([]typ, len(s.Lhs)) // computed before any name is bound
@@ -170,7 +146,7 @@ func (u *usageWalker) assign(s *ast.AssignStmt) {
 		if id, ok := e.(*ast.Ident); ok {
 			u.define(id, variable, types[i])
 		} else {
-			u.expr(e)
+			u.walk(e)
 		}
 	}
 }
@@ -239,7 +215,7 @@ func (u *usageWalker) file() {
 			if p.Embedded {
 				u.embedded(n)
 			} else {
-				u.expr(n)
+				u.walk(n)
 			}
 		}
 		u.close()
@@ -274,12 +250,15 @@ func (u *usageWalker) ownName(name string) string { return u.qualify(u.pkg, name
 
 // isPredeclared reports whether a name refers to the universe scope here.
 func (u *usageWalker) isPredeclared(name string) bool {
-	return predeclared[name] && u.lookup(name, len(u.bound)) < 0 && !u.table.declares(name)
+	return predeclared(name) && !u.isLocal(name) && !u.table.declares(name)
 }
+
+// isLocal reports whether a function, its parameters or a block declare a name that is visible here.
+func (u *usageWalker) isLocal(name string) bool { return u.lookup(name, len(u.bound)) >= 0 }
 
 // isPackageName reports whether an identifier before a dot is the name of an imported package.
 func (u *usageWalker) isPackageName(id *ast.Ident) bool {
-	if u.lookup(id.Name, len(u.bound)) >= 0 || u.table.declares(id.Name) {
+	if u.isLocal(id.Name) || u.table.declares(id.Name) {
 		return false
 	}
 	_, ok := u.imports.find(id.Name)
@@ -289,27 +268,20 @@ func (u *usageWalker) isPackageName(id *ast.Ident) bool {
 // name records the use of an identifier.
 func (u *usageWalker) name(id *ast.Ident, kind codegraph.EdgeKind) {
 	n := id.Name
-	if n == "_" || n == "" || u.lookup(n, len(u.bound)) >= 0 {
-		return
-	}
-	if u.table.declares(n) {
+	_, imported := u.imports.names[n]
+	switch {
+	case blank(id) || u.isLocal(n):
+	case u.table.declares(n):
 		if _, ok := u.table.types[n]; ok && kind == codegraph.Calls {
 			kind = codegraph.References // a conversion
 		}
 		u.addUse(kind, u.ownName(n), true, id.Pos())
-		return
-	}
-	if predeclared[n] && !newPredeclared[n] {
-		return
-	}
-	if _, ok := u.imports.names[n]; ok {
-		return
-	}
-	if len(u.imports.dots) > 0 && !predeclared[n] {
+	case imported || predeclared(n) && !predeclaredLate(n):
+	case len(u.imports.dots) > 0 && !predeclared(n):
 		u.addUse(kind, u.qualify("", n)[1:], false, id.Pos())
-		return
+	default:
+		u.addUse(kind, u.ownName(n), true, id.Pos())
 	}
-	u.addUse(kind, u.ownName(n), true, id.Pos())
 }
 
 // selector records the use of x.Sel, and the uses within x.
@@ -320,7 +292,7 @@ func (u *usageWalker) selector(x *ast.SelectorExpr, kind codegraph.EdgeKind) {
 		}
 		return
 	}
-	u.expr(x.X)
+	u.walk(x.X)
 	u.memberUse(u.typeOf(x.X, maxTypeSteps), x.Sel, kind)
 }
 
@@ -340,27 +312,10 @@ func (u *usageWalker) memberUse(t typ, sel *ast.Ident, kind codegraph.EdgeKind) 
 
 // embedded records the use of a type embedded in a struct or interface.
 func (u *usageWalker) embedded(e ast.Expr) {
-	for {
-		switch x := e.(type) {
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			u.expr(x.Index)
-			e = x.X
-		case *ast.IndexListExpr:
-			u.exprs(x.Indices)
-			e = x.X
-		case *ast.Ident:
-			u.name(x, codegraph.Inherits)
-			return
-		case *ast.SelectorExpr:
-			u.selector(x, codegraph.Inherits)
-			return
-		default:
-			u.expr(e)
-			return
-		}
+	inner, args := peel(e)
+	for ; inner != nil; inner, args = peel(e) {
+		walkAll(u, args)
+		e = inner
 	}
+	u.used(e, codegraph.Inherits)
 }

@@ -2,6 +2,7 @@ package lexed
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -21,7 +22,6 @@ func (r *reader) c() {
 type cReader struct {
 	*reader
 	plusplus   bool
-	depth      int
 	bodies     []span
 	namespaces []string // opened or named by a using directive, without the file's path
 	includes   []string // scopes of the included files
@@ -38,24 +38,16 @@ type cLevel struct {
 }
 
 func (c *cReader) items(i, end int, l cLevel) {
-	if c.depth++; c.depth > maxDepth {
-		c.depth--
-		return
-	}
-	for i < end {
-		if c.class(l) {
+	c.nested(i, end, func(i int) int {
+		if l.class != "" {
 			if next, public, ok := c.label(i); ok {
 				l.public = public
-				i = next
-				continue
+				return next
 			}
 		}
-		i = max(c.item(i, end, l), i+1)
-	}
-	c.depth--
+		return c.item(i, end, l)
+	})
 }
-
-func (c *cReader) class(l cLevel) bool { return l.class != "" }
 
 // label reads an access label: "public:", or "public slots:" of Qt.
 func (c *cReader) label(i int) (next int, public, ok bool) {
@@ -83,8 +75,7 @@ func (c *cReader) item(i, end int, l cLevel) int {
 			return i + 2
 		}
 		types = append(types, i+1)
-		i = shut + 1
-		if c.is(i, "requires") {
+		if i = shut + 1; c.is(i, "requires") {
 			i = c.constraint(i+1, end)
 		}
 	}
@@ -110,49 +101,32 @@ func (c *cReader) item(i, end int, l cLevel) int {
 	case "using":
 		if c.plusplus {
 			next := c.using(i, end, first, l)
-			for _, t := range types {
-				c.typeParameters(t, next-1)
-			}
+			c.typeParameters(types, next-1)
 			return next
 		}
 	case "typedef":
 		return c.typedef(i, end, first, l)
-	case "friend", "static_assert", "_Static_assert":
-		if c.text(i) != "friend" || !c.friendBody(i, end) {
-			return c.semicolon(i, end)
+	case "static_assert", "_Static_assert":
+		return c.statementEnd(i, end)
+	case "friend":
+		if k := c.find(i, end, ';', '{'); k >= end || c.op(k) == ';' { // without a body
+			return c.statementEnd(i, end)
 		}
 	case "concept":
-		next := c.concept(i, end, first, l)
-		for _, t := range types {
-			c.typeParameters(t, next-1)
+		next := c.statementEnd(i, end)
+		if c.kind(i+1) == word {
+			c.declareAt(i+1, declaration{kind: codegraph.KindInterface, within: l.scope, parent: l.parent, first: first, head: first, stop: next - 1, last: next - 1, exported: c.visible(l)})
 		}
+		c.typeParameters(types, next-1)
 		return next
 	}
 	return c.declaration(i, end, first, types, l)
-}
-
-// friendBody reports whether a friend declaration between i and end has a body.
-func (c *cReader) friendBody(i, end int) bool {
-	for ; i < end && c.op(i) != ';'; i = c.skip(i) {
-		if c.op(i) == '{' {
-			return true
-		}
-	}
-	return false
 }
 
 // header reports whether the file is a header, by its extension.
 func (c *cReader) header() bool {
 	ext := strings.ToLower(path.Ext(c.file.Path))
 	return strings.HasPrefix(ext, ".h") || ext == ".inl" || ext == ".ipp" || ext == ".tcc"
-}
-
-// semicolon returns the token after the next semicolon.
-func (c *cReader) semicolon(i, end int) int {
-	for i < end && c.op(i) != ';' && c.op(i) != '}' {
-		i = c.skip(i)
-	}
-	return i + 1
 }
 
 // constraint skips a requires clause of a template and returns the token after it.
@@ -168,12 +142,7 @@ func (c *cReader) constraint(i, end int) int {
 			for c.op(i+1) == opPath {
 				i += 2
 			}
-			i++
-			if c.op(i) == '<' {
-				if shut := c.angle(i); shut > 0 {
-					i = shut + 1
-				}
-			}
+			i = c.afterTypes(i + 1)
 			if c.op(i) == '(' && c.op(i+1) == ')' {
 				i += 2
 			}
@@ -198,7 +167,7 @@ func (c *cReader) namespace(i, end int, l cLevel) int {
 	}
 	c.markNotUse(i, min(k, end))
 	if c.op(k) != '{' || k >= end {
-		return c.semicolon(k, end)
+		return c.statementEnd(k, end)
 	}
 	c.mark(k, container)
 	inner := l
@@ -215,19 +184,14 @@ func (c *cReader) namespace(i, end int, l cLevel) int {
 }
 
 func (c *cReader) addNamespace(ns string) {
-	for _, n := range c.namespaces {
-		if n == ns {
-			return
-		}
-	}
-	if len(c.namespaces) < 8 {
+	if len(c.namespaces) < 8 && !slices.Contains(c.namespaces, ns) {
 		c.namespaces = append(c.namespaces, ns)
 	}
 }
 
 // using reads "using namespace a;", "using a::b;" and "using A = B;".
 func (c *cReader) using(i, end, first int, l cLevel) int {
-	stop := c.semicolon(i, end) - 1
+	stop := c.statementEnd(i, end) - 1
 	switch {
 	case c.is(i+1, "namespace"):
 		var parts []string
@@ -241,8 +205,7 @@ func (c *cReader) using(i, end, first int, l cLevel) int {
 			c.addNamespace(strings.Join(parts, "."))
 		}
 	case c.kind(i+1) == word && (c.op(i+2) == '=' || c.op(i+2) == '['):
-		c.mark(i+1, notUse)
-		c.declare(declaration{kind: codegraph.KindType, name: c.text(i + 1), within: l.scope, parent: l.parent, first: first, head: i, stop: stop, last: stop, exported: c.visible(l)})
+		c.declareAt(i+1, declaration{kind: codegraph.KindType, within: l.scope, parent: l.parent, first: first, head: i, stop: stop, last: stop, exported: c.visible(l)})
 	}
 	return stop + 1
 }
@@ -264,16 +227,12 @@ func (c *cReader) preprocessor() {
 // include records an included file. One in angle brackets belongs to the repository if exactly one file's path ends
 // with it.
 func (c *cReader) include(d directive) {
-	rest := d.rest
-	if len(rest) < 3 {
+	angle := strings.HasPrefix(d.rest, "<")
+	end := strings.IndexAny(d.rest[min(1, len(d.rest)):], "\">")
+	if !angle && !strings.HasPrefix(d.rest, `"`) || end <= 0 {
 		return
 	}
-	angle := rest[0] == '<'
-	end := strings.IndexAny(rest[1:], "\">")
-	if rest[0] != '"' && !angle || end <= 0 {
-		return
-	}
-	spec := rest[1 : end+1]
+	spec := d.rest[1 : end+1]
 	imp := codegraph.Import{Path: c.intern(spec), Line: int(d.line)}
 	if file, ok := c.set.header(c.file.Path, spec, angle); ok {
 		imp.Target = c.intern(codegraph.ID(codegraph.KindFile, file))
@@ -312,22 +271,21 @@ func (c *cReader) define(d directive) {
 // includeScopes adds scopes for the declarations of the included files, within the namespaces that this file opens or
 // uses.
 func (c *cReader) includeScopes() {
-	for _, ns := range c.namespaces {
-		for ; ns != ""; ns = parentModule(ns) {
-			c.addScope(joinDotted(c.scope, ns))
+	within := func(scope string) {
+		for _, ns := range c.namespaces {
+			for ; ns != ""; ns = parentModule(ns) {
+				c.addScope(joinDotted(scope, ns))
+			}
 		}
 	}
+	within(c.scope)
 	for _, inc := range c.includes {
 		if inc != c.scope {
 			c.addScope(inc)
 		}
 	}
 	for _, inc := range c.includes {
-		for _, ns := range c.namespaces {
-			for ; ns != ""; ns = parentModule(ns) {
-				c.addScope(joinDotted(inc, ns))
-			}
-		}
+		within(inc)
 	}
 }
 
@@ -374,25 +332,11 @@ func sharedFolders(a, b string) int {
 
 // semicolonOrBody skips something that is not a declaration: up to a semicolon or a body.
 func (c *cReader) semicolonOrBody(i, end int) int {
-	for i < end {
-		switch o := c.op(i); {
-		case o == ';' || closes(o):
-			return i + 1
-		case o == '{':
-			return c.match(i) + 1
-		}
-		i = c.skip(i)
-	}
-	return end
+	return min(c.match(c.find(i, end, ';', '{', ')', ']', '}'))+1, end)
 }
 
 // variableEnd returns the semicolon that ends a declaration, or the brace that ends its block.
-func (c *cReader) variableEnd(i, end int) int {
-	for i < end && c.op(i) != ';' && c.op(i) != '}' {
-		i = c.skip(i)
-	}
-	return min(i, end)
-}
+func (c *cReader) variableEnd(i, end int) int { return min(c.find(i, end, ';', '}'), end) }
 
 // oldStyle reports whether the parenthesis at k opens a parameter list in the old style: "int f(a, b) int a; {".
 func (c *cReader) oldStyle(k, after, i int) bool {
@@ -404,15 +348,13 @@ func (c *cReader) oldStyle(k, after, i int) bool {
 			return false
 		}
 	}
-	for n := after; n < after+200 && n < len(c.toks); n = c.skip(n) {
-		switch c.op(n) {
-		case '{':
-			return c.op(n-1) == ';'
-		case '(', '=', '}':
-			return false
-		}
-	}
-	return false
+	return c.oldBody(after, len(c.toks))
+}
+
+// oldBody reports whether a body comes after parameter declarations in the old style, which begin at i.
+func (c *cReader) oldBody(i, end int) bool {
+	n := c.find(i, min(i+200, end), '{', '(', '=', '}')
+	return n < min(i+200, end) && c.op(n) == '{' && c.op(n-1) == ';'
 }
 
 // functionEnd returns the body or the semicolon after the parameters of a function. It skips qualifiers, a trailing
@@ -430,51 +372,19 @@ func (c *cReader) functionEnd(i, end int) int {
 			if after := c.op(c.match(i) + 1); after != ',' && after != '{' && after != opSpread {
 				return i
 			}
-		case o == '}':
+		case o == '}' || o == ';' && !c.oldParameters(i, end):
 			return i
-		case o == ';':
-			if !c.oldParameters(i, end) {
-				return i
-			}
-		case o == '<':
-			if shut := c.angle(i); shut > 0 && shut < end {
-				i = shut + 1
-				continue
-			}
 		case o == ',' && !colon && c.kind(i-1) != word: // "int f(void), g;"
 			return c.variableEnd(i, end)
 		}
-		i = c.skip(i)
+		i = c.past(i, end)
 	}
 	return end
 }
 
 // oldParameters reports whether the semicolon at i ends a parameter declaration in the old style.
 func (c *cReader) oldParameters(i, end int) bool {
-	if c.op(i-1) == ')' || c.kind(i-1) != word && c.op(i-1) != ']' || functionTail[c.text(i-1)] || allUpper(c.text(i-1)) || c.kind(i-2) != word && c.op(i-2) != '*' && c.op(i-2) != ',' && c.op(i-1) != ']' {
-		return false
-	}
-	for n := i + 1; n < i+200 && n < end; n = c.skip(n) {
-		switch c.op(n) {
-		case '{':
-			return c.op(n-1) == ';'
-		case '(', '=', '}':
-			return false
-		}
-	}
-	return false
+	before := c.kind(i-2) == word || c.op(i-2) == '*' || c.op(i-2) == ',' || c.op(i-1) == ']'
+	named := c.kind(i-1) == word && !functionTail[c.text(i-1)] && !allUpper(c.text(i-1)) || c.op(i-1) == ']'
+	return named && before && c.oldBody(i+1, end)
 }
-
-// signatureEnd returns the end of a signature without initializers and old-style parameter declarations.
-func (c *cReader) signatureEnd(i, stop int) int {
-	for k := i; k < stop; k = c.skip(k) {
-		if c.op(k) == ':' || c.op(k) == ';' {
-			return k
-		}
-	}
-	return stop
-}
-
-// nextIsDeclaration reports whether a declaration begins at i. What precedes it then is a macro call without a
-// semicolon.
-func (c *cReader) nextIsDeclaration(i int) bool { return c.kind(i) == word && c.toks[i].first() }

@@ -13,8 +13,8 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			if _, _, body := c.recordBodyAt(k, end); body > 0 {
 				return c.record(k, end, first, types, l)
 			}
-			if c.op(k+2) == ';' || c.is(k, "enum") && (c.is(k+1, "class") || c.is(k+1, "struct")) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
-				stop := c.semicolon(k, end) // no body: the record is only named
+			if c.op(k+2) == ';' || c.scopedEnum(k) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
+				stop := c.statementEnd(k, end) // no body: the record is only named
 				c.markNotUse(first, stop)
 				return stop
 			}
@@ -32,11 +32,6 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			static = true
 		case c.is(k, "operator") && c.plusplus:
 			return c.operator(k, i, end, first, types, l, static)
-		case o == '<':
-			if shut := c.angle(k); shut > 0 && shut < end {
-				k = shut + 1
-				continue
-			}
 		case o == '(':
 			if c.callable(k, i) {
 				if next, ok := c.function(k, i, end, first, types, l, static); ok {
@@ -60,9 +55,7 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			if c.typeBefore(i, k) {
 				c.variables(i, i, stop, first, l)
 			}
-			for _, t := range types {
-				c.typeParameters(t, stop)
-			}
+			c.typeParameters(types, stop)
 			return stop + 1
 		case o == '{':
 			if c.plusplus && k > i && c.name(k-1) && k-1 > i { // T x{1};
@@ -74,7 +67,7 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			}
 			return c.match(k) + 1
 		}
-		k = c.skip(k)
+		k = c.past(k, end)
 	}
 	return end
 }
@@ -147,8 +140,9 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 		case testMacros[name] && body:
 			return c.macroTest(k, stop, first, l), true
 		case allUpper(name) || !body || l.class != "" && !c.is(i, "operator"):
-			if !body && c.op(stop) != ';' || allUpper(name) && !body && c.nextIsDeclaration(c.match(k)+1) {
-				return c.match(k) + 1, true
+			after := c.match(k) + 1 // a declaration may begin there: then this is a macro call without a semicolon
+			if !body && c.op(stop) != ';' || allUpper(name) && !body && c.kind(after) == word && c.toks[after].first() {
+				return after, true
 			}
 			return min(c.match(stop)+1, end), true
 		}
@@ -157,22 +151,13 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 	if l.class != "" || constructor {
 		kind = codegraph.KindMethod
 	}
-	d := declaration{kind: kind, name: name, within: joinDotted(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i, stop: stop, last: c.match(stop),
-		exported: c.visible(l) && (!static || l.class != "" || c.header())}
-	d.stop = c.signatureEnd(c.match(k)+1, stop)
+	d := declaration{kind: kind, name: name, within: joinDotted(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i, stop: c.signatureEnd(k, stop),
+		last: c.match(stop), exported: c.visible(l) && (!static || l.class != "" || c.header())}
 	if stop >= end {
 		d.last = end - 1
 	}
-	c.mark(at, notUse)
-	for n := pathFirst; n < at; n++ {
-		c.mark(n, notUse)
-	}
-	n := c.declareFunction(d, names)
-	last := int(c.places[n].last)
-	for _, t := range types {
-		c.typeParameters(t, last)
-	}
-	c.parameterNames(k, last)
+	c.markNotUse(pathFirst, at+1)
+	last := c.declareFunction(d, names, types, k)
 	if body {
 		c.bodies = append(c.bodies, span{stop, last})
 		if c.match(k)+1 < stop {
@@ -182,22 +167,37 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 	return last + 1, true
 }
 
-// declareFunction declares a function. With names in front of its own, it is a member of a class.
-func (c *cReader) declareFunction(d declaration, names []string) int {
+// signatureEnd returns the end of a signature without initializers and old-style parameter declarations. The parameters
+// open at open.
+func (c *cReader) signatureEnd(open, stop int) int {
+	return min(c.find(c.match(open)+1, stop, ':', ';'), stop)
+}
+
+// declareFunction declares a function with its parameters, and returns its last token. With names in front of its own,
+// it is a member of a class.
+func (c *cReader) declareFunction(d declaration, names []string, types []int, open int) (last int) {
 	if len(names) > 0 && upper(names[len(names)-1]) {
 		d.kind = codegraph.KindMethod
 	}
-	if d.doc = c.doc(d.first, d.head); d.doc == "" {
-		d.doc = c.trailing(d.last)
-	}
-	n := c.declare(d)
+	n := c.documented(d, d.last)
 	if len(names) > 0 {
 		if t, ok := c.declared[d.within]; ok && c.file.Decls[t].Kind == codegraph.KindType {
 			c.file.Decls[n].Kind = codegraph.KindMethod
 		}
 		c.outside = append(c.outside, n)
 	}
-	return n
+	last = int(c.places[n].last)
+	c.typeParameters(types, last)
+	c.parameterNames(open, last)
+	return last
+}
+
+// documented declares d with the comment before it, or with the one behind the token last.
+func (c *cReader) documented(d declaration, last int) int {
+	if d.doc = c.doc(d.first, d.head); d.doc == "" {
+		d.doc = c.trailing(last)
+	}
+	return c.declare(d)
 }
 
 var testMacros = words(`TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P TEST_CASE SCENARIO BOOST_AUTO_TEST_CASE BOOST_FIXTURE_TEST_CASE
@@ -252,16 +252,11 @@ func (c *cReader) variables(head, from, stop, first int, l cLevel) {
 		if i == from {
 			d.first, d.head = first, head
 		}
-		for _, n := range names {
-			d.within = joinDotted(d.within, n)
-		}
+		d.within = joinDotted(d.within, strings.Join(names, "."))
 		if l.class != "" || len(names) > 0 && upper(names[len(names)-1]) {
 			d.kind = codegraph.KindProperty
 		}
-		if d.doc = c.doc(d.first, d.head); d.doc == "" {
-			d.doc = c.trailing(stop)
-		}
-		n := c.declare(d)
+		n := c.documented(d, stop)
 		if len(names) > 0 {
 			c.outside = append(c.outside, n)
 		}
@@ -327,21 +322,13 @@ func (c *cReader) operator(k, i, end, first int, types []int, l cLevel, static b
 		return c.semicolonOrBody(k, end)
 	}
 	_, names := c.path(k, i)
-	within := l.scope
-	for _, n := range names {
-		within = joinDotted(within, n)
-	}
 	stop := c.functionEnd(c.match(open)+1, end)
-	d := declaration{kind: codegraph.KindFunction, name: c.signature(k, open), within: within, parent: l.parent, first: first, head: i, stop: c.signatureEnd(c.match(open)+1, stop), last: min(c.match(stop), end-1), exported: c.visible(l) && (!static || l.class != "")}
+	d := declaration{kind: codegraph.KindFunction, name: c.signature(k, open), within: joinDotted(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i,
+		stop: c.signatureEnd(open, stop), last: min(c.match(stop), end-1), exported: c.visible(l) && (!static || l.class != "")}
 	if l.class != "" {
 		d.kind = codegraph.KindMethod
 	}
-	n := c.declareFunction(d, names)
-	last := int(c.places[n].last)
-	for _, t := range types {
-		c.typeParameters(t, last)
-	}
-	c.parameterNames(open, last)
+	last := c.declareFunction(d, names, types, open)
 	if c.op(stop) == '{' && stop < end {
 		c.bodies = append(c.bodies, span{stop, last})
 	}

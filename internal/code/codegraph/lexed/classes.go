@@ -22,7 +22,6 @@ type classReader struct {
 	*reader
 	csharp bool
 	start  int // the first token after the package, imports and usings
-	depth  int
 	bodies []span
 }
 
@@ -39,14 +38,7 @@ type span struct{ first, last int }
 
 // body reads the members between two tokens.
 func (c *classReader) body(i, end int, l level) {
-	if c.depth++; c.depth > maxDepth {
-		c.depth--
-		return
-	}
-	for i < end {
-		i = max(c.member(i, end, l), i+1)
-	}
-	c.depth--
+	c.nested(i, end, func(i int) int { return c.member(i, end, l) })
 }
 
 // heading holds the annotations and modifiers of a declaration. head is the token after the annotations.
@@ -54,64 +46,55 @@ type heading struct {
 	first, head int
 	public      bool
 	private     bool
-	static      bool
-	constant    bool
 	test        bool
 }
 
 // modifiers reads annotations or attributes, and modifiers.
-func (c *classReader) modifiers(i, end int) (heading, int) {
-	h := heading{first: i, head: -1}
-	for i < end {
-		switch {
+func (c *classReader) modifiers(i, end int) (h heading, next int) {
+	h = heading{first: i, head: -1}
+	for reading := true; reading && i < end; {
+		switch w := c.text(i); {
 		case c.op(i) == '@' && c.kind(i+1) == word && !c.is(i+1, "interface"):
-			i++
-			c.mark(i, annotation)
-			for c.op(i+1) == '.' {
-				i += 2
-			}
-			h.test = h.test || testMarks[c.text(i)]
-			i++
-			if c.op(i) == '(' {
-				i = c.match(i) + 1
-			}
-			continue
+			c.mark(i+1, annotation)
+			var name int
+			name, i = c.annotation(i)
+			h.test = h.test || testMarks[c.text(name)]
 		case c.op(i) == '[' && c.csharp:
-			for k := i + 1; k < c.match(i); k++ {
+			for k := i + 1; k < c.match(i); k = c.skip(k) {
 				h.test = h.test || c.kind(k) == word && testMarks[c.text(k)]
 				if c.op(k-1) == '[' || c.op(k-1) == ',' || c.op(k-1) == ':' {
 					c.mark(k, annotation)
 				}
-				k = c.skip(k) - 1
 			}
 			i = c.match(i) + 1
-			continue
-		case c.kind(i) == word && modifierWords[c.text(i)] && c.modifies(i):
+		case c.kind(i) == word && modifierWords[w] && c.modifies(i):
 			if h.head < 0 {
 				h.head = i
 			}
-			switch c.text(i) {
-			case "public", "protected":
-				h.public = true
-			case "private":
-				h.private = true
-			case "static":
-				h.static = true
-			case "const", "final":
-				h.constant = true
-			}
+			h.public = h.public || w == "public" || w == "protected"
+			h.private = h.private || w == "private"
 			i++
-			continue
-		case c.is(i, "non") && c.op(i+1) == '-' && c.is(i+2, "sealed"):
+		case w == "non" && c.op(i+1) == '-' && c.is(i+2, "sealed"):
 			i += 3
-			continue
+		default:
+			reading = false
 		}
-		break
 	}
 	if h.head < 0 {
 		h.head = i
 	}
 	return h, i
+}
+
+// annotation returns the last word in the name of the annotation at i, and the token after the annotation.
+func (c *classReader) annotation(i int) (name, next int) {
+	for name = i + 1; c.op(name+1) == '.'; {
+		name += 2
+	}
+	if c.op(name+1) == '(' {
+		return name, c.match(name+1) + 1
+	}
+	return name, name + 1
 }
 
 // modifies reports whether the word at i is a modifier here. Some modifiers are names in other places.
@@ -126,8 +109,8 @@ func (c *classReader) modifies(i int) bool {
 }
 
 var (
-	modifierWords = words(`public private protected internal static final abstract sealed virtual override readonly const
-		extern unsafe volatile transient synchronized native strictfp default partial async new required file ref fixed`)
+	modifierWords = words(`public private protected internal static final abstract sealed virtual override readonly const extern unsafe
+		volatile transient synchronized native strictfp default partial async new required file ref fixed`)
 	testMarks = words(`Test ParameterizedTest RepeatedTest TestFactory Theory Fact TestMethod TestCase DataTestMethod TestCaseSource
 		InlineData Property`)
 )
@@ -170,20 +153,7 @@ func (c *classReader) member(i, end int, l level) int {
 		c.bodies = append(c.bodies, span{i, c.match(i)})
 		return c.match(i) + 1
 	case l.parent < 0 && !c.csharp:
-		return c.skipUnknown(i, end)
+		return c.skipItem(i, end)
 	}
 	return c.typedMember(i, end, h, l)
-}
-
-// skipUnknown skips anything that is not a declaration where only types are allowed.
-func (c *classReader) skipUnknown(i, end int) int {
-	for ; i < end; i = c.skip(i) {
-		switch c.op(i) {
-		case ';':
-			return i + 1
-		case '{':
-			return c.match(i) + 1
-		}
-	}
-	return end
 }

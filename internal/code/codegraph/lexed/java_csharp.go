@@ -8,8 +8,7 @@ import (
 
 // usings reads the using directives at the beginning of a file. Those within namespaces are read by namespace.
 func (c *classReader) usings() {
-	i := 0
-	for i < len(c.toks) {
+	for i := 0; i < len(c.toks); c.start = i {
 		switch {
 		case c.is(i, "extern") && c.is(i+1, "alias"):
 			i = c.statementEnd(i, len(c.toks))
@@ -18,23 +17,17 @@ func (c *classReader) usings() {
 		case c.is(i, "using") && c.op(i+1) != '(' && !(c.kind(i+1) == word && c.kind(i+2) == word && !c.is(i+1, "static") && !c.is(i+1, "unsafe")):
 			i = c.using(i)
 		default:
-			c.start = i
 			return
 		}
 	}
-	c.start = i
 }
 
 // using reads "using A.B;", "using static A.B.C;" and "using X = A.B.C;".
 func (c *classReader) using(i int) int {
-	line := c.line(i)
-	end := i
-	for end < len(c.toks) && c.op(end) != ';' && c.op(end) != '{' {
-		end = c.skip(end)
-	}
-	k, static, alias := i+1, false, ""
-	if c.is(k, "static") {
-		static = true
+	end := c.find(i, len(c.toks), ';', '{')
+	k, alias := i+1, ""
+	static := c.is(k, "static")
+	if static {
 		k++
 	}
 	if c.op(k+1) == '=' {
@@ -46,7 +39,7 @@ func (c *classReader) using(i int) int {
 	if q == "" {
 		return end + 1
 	}
-	imp := codegraph.Import{Path: c.intern(q), Name: c.intern(alias), Line: line}
+	imp := codegraph.Import{Path: c.intern(q), Name: c.intern(alias), Line: c.line(i)}
 	ns := q
 	if static || alias != "" {
 		ns = parentModule(q)
@@ -58,7 +51,7 @@ func (c *classReader) using(i int) int {
 	switch {
 	case alias != "":
 		c.names[c.intern(alias)] = name{qualified: c.intern(q)}
-	case q == "System" || strings.HasPrefix(q, "System.") || strings.HasPrefix(q, "Microsoft."):
+	case q == "System" || hasPrefix(q, "System.", "Microsoft."):
 	default:
 		c.addScope(q)
 	}
@@ -116,10 +109,7 @@ func (c *classReader) addNamespace(ns string) {
 // namespace reads "namespace A.B {" and "namespace A.B;".
 func (c *classReader) namespace(i, end int, l level) int {
 	ns := c.pathText(i+1, end)
-	open := i + 1
-	for open < end && c.op(open) != '{' && c.op(open) != ';' {
-		open++
-	}
+	open := c.find(i+1, end, '{', ';')
 	c.markNotUse(i, min(open, end))
 	inner := level{parent: l.parent, scope: joinDotted(l.scope, ns)}
 	from, stop := open+1, end
@@ -145,13 +135,7 @@ func (c *classReader) namespace(i, end int, l level) int {
 func (c *classReader) delegate(i, end int, h heading, l level) int {
 	open := i + 1
 	for open < end && c.op(open) != ';' && (c.op(open) != '(' || c.kind(open-1) != word && c.op(open-1) != '>') {
-		if c.op(open) == '<' {
-			if shut := c.angle(open); shut > 0 {
-				open = shut + 1
-				continue
-			}
-		}
-		open = c.skip(open)
+		open = c.past(open, len(c.toks))
 	}
 	if c.op(open) != '(' {
 		return open + 1
@@ -162,11 +146,9 @@ func (c *classReader) delegate(i, end int, h heading, l level) int {
 	}
 	stop := c.statementEnd(open, end)
 	if c.kind(at) == word {
-		c.mark(at, notUse)
-		n := c.declare(declaration{kind: codegraph.KindType, name: c.text(at), within: l.scope, parent: l.parent, first: h.first, head: min(h.head, i), stop: stop - 1, last: stop - 1, exported: c.visible(h, l)})
-		if c.op(at+1) == '<' {
-			c.typeParameters(at+1, i, stop-1)
-		}
+		n := c.declareAt(at, declaration{kind: codegraph.KindType, within: l.scope, parent: l.parent, first: h.first, head: min(h.head, i), stop: stop - 1,
+			last: stop - 1, exported: c.visible(h, l)})
+		c.typeParameters(at+1, i, stop-1)
 		c.parameterNames(open, int(c.places[n].last))
 	}
 	return stop
@@ -174,28 +156,24 @@ func (c *classReader) delegate(i, end int, h heading, l level) int {
 
 // property declares a property, an event or an indexer whose accessors begin at i.
 func (c *classReader) property(at, i, end int, h heading, l level) int {
-	stop := i
-	lastTok := c.match(i)
-	if c.op(i) == opArrow {
-		lastTok = c.statementEnd(i, end) - 1
-	} else if c.op(lastTok+1) == '=' {
-		lastTok = c.statementEnd(lastTok+1, end) - 1
+	last := c.bodyEnd(i, end)
+	if c.op(i) != opArrow && c.op(last+1) == '=' {
+		last = c.statementEnd(last+1, end) - 1
 	}
-	name := c.text(at)
-	if name == "this" {
-		name = "this[]"
+	if l.parent >= 0 {
+		d := declaration{kind: codegraph.KindProperty, name: c.text(at), within: l.scope, parent: l.parent, first: h.first, head: h.head, stop: i,
+			last: min(last, end-1), exported: c.visible(h, l)}
+		if d.name == "this" {
+			d.name = "this[]"
+		}
+		c.mark(at, notUse)
+		n := c.declare(d)
+		if c.op(at+1) == '[' {
+			c.parameterNames(at+1, int(c.places[n].last))
+		}
 	}
-	if l.parent < 0 {
-		c.bodies = append(c.bodies, span{i, lastTok})
-		return lastTok + 1
-	}
-	c.mark(at, notUse)
-	n := c.declare(declaration{kind: codegraph.KindProperty, name: name, within: l.scope, parent: l.parent, first: h.first, head: h.head, stop: stop, last: min(lastTok, end-1), exported: c.visible(h, l)})
-	if c.op(at+1) == '[' {
-		c.parameterNames(at+1, int(c.places[n].last))
-	}
-	c.bodies = append(c.bodies, span{i, lastTok})
-	return lastTok + 1
+	c.bodies = append(c.bodies, span{i, last})
+	return last + 1
 }
 
 // operator declares "operator +", with that name.
@@ -207,65 +185,41 @@ func (c *classReader) operator(i, end int, h heading, l level) int {
 	if open >= end {
 		return end
 	}
-	sign := c.signature(i+1, open)
-	stop := c.match(open) + 1
-	for stop < end && c.op(stop) != '{' && c.op(stop) != ';' && c.op(stop) != opArrow {
-		stop = c.skip(stop)
-	}
-	lastTok := c.match(stop)
-	if c.op(stop) != '{' {
-		lastTok = c.statementEnd(stop, end) - 1
-	}
+	stop := c.find(c.match(open)+1, end, '{', ';', opArrow)
+	last := c.bodyEnd(stop, end)
 	if l.parent >= 0 {
-		n := c.declare(declaration{kind: codegraph.KindMethod, name: "operator " + sign, within: l.scope, parent: l.parent, first: h.first, head: h.head, stop: stop, last: min(lastTok, end-1), exported: c.visible(h, l)})
+		n := c.declare(declaration{kind: codegraph.KindMethod, name: "operator " + c.signature(i+1, open), within: l.scope, parent: l.parent, first: h.first,
+			head: h.head, stop: stop, last: min(last, end-1), exported: c.visible(h, l)})
 		c.parameterNames(open, int(c.places[n].last))
-		c.bodies = append(c.bodies, span{stop, lastTok})
+		c.bodies = append(c.bodies, span{stop, last})
 	}
-	return lastTok + 1
+	return last + 1
 }
 
 // packageAndImports reads the package and the imports at the beginning of a file of Java.
 func (c *classReader) packageAndImports() {
-	i := 0
-	for i < len(c.toks) {
-		start := i
-		_, at := c.annotations(i)
+	for i := 0; i < len(c.toks); c.start = i {
+		at := i
+		for c.op(at) == '@' && c.kind(at+1) == word && !c.is(at+1, "interface") {
+			_, at = c.annotation(at)
+		}
 		switch {
 		case c.is(at, "package"):
-			end := c.skipUnknown(at, len(c.toks)) - 1
-			c.scope = c.dottedPath(at+1, end)
-			if c.scope != "" {
+			i = c.skipItem(at, len(c.toks))
+			if c.scope = c.dottedPath(at+1, i-1); c.scope != "" {
 				c.file.Within = c.intern(codegraph.ID(codegraph.KindPackage, c.scope))
 				c.addScope(c.scope)
 			}
-			c.markNotUse(at, end)
-			i = end + 1
+			c.markNotUse(at, i-1)
 		case c.is(i, "import"):
-			end := c.skipUnknown(i, len(c.toks)) - 1
-			c.importJava(i, end)
-			i = end + 1
+			i = c.skipItem(i, len(c.toks))
+			c.importJava(at, i-1)
 		case c.op(i) == ';':
 			i++
 		default:
-			c.start = start
 			return
 		}
 	}
-	c.start = i
-}
-
-// annotations skips "@Name(args)".
-func (c *classReader) annotations(i int) (bool, int) {
-	from := i
-	for c.op(i) == '@' && c.kind(i+1) == word && !c.is(i+1, "interface") {
-		for i += 2; c.op(i) == '.'; {
-			i += 2
-		}
-		if c.op(i) == '(' {
-			i = c.match(i) + 1
-		}
-	}
-	return i > from, i
 }
 
 func (c *classReader) dottedPath(i, end int) string {
@@ -280,14 +234,9 @@ func (c *classReader) dottedPath(i, end int) string {
 
 // importJava reads one import. Its package ends before the first part that begins in upper case.
 func (c *classReader) importJava(i, end int) {
-	line, static, module := c.line(i), false, false
 	k := i + 1
-	switch {
-	case c.is(k, "static"):
-		static = true
-		k++
-	case c.is(k, "module") && c.kind(k+1) == word:
-		module = true
+	static, module := c.is(k, "static"), c.is(k, "module") && c.kind(k+1) == word
+	if static || module {
 		k++
 	}
 	q := c.dottedPath(k, end)
@@ -302,12 +251,11 @@ func (c *classReader) importJava(i, end int) {
 			c.addScope(all)
 		}
 	} else if !module {
-		local := lastPart(q)
 		n := name{qualified: c.intern(q)}
 		if libraryJava(q) {
 			n.qualified = ""
 		}
-		c.names[c.intern(local)] = n
+		c.names[c.intern(lastPart(q))] = n
 		pkg = parentModule(q)
 	}
 	for part := lastPart(pkg); static && upper(part) || upper(part) && pkg != part; part = lastPart(pkg) {
@@ -316,7 +264,7 @@ func (c *classReader) importJava(i, end int) {
 		}
 		static = false
 	}
-	imp := codegraph.Import{Path: c.intern(q), Line: line}
+	imp := codegraph.Import{Path: c.intern(q), Line: c.line(i)}
 	if pkg != "" && !module {
 		imp.Target = c.intern(codegraph.ID(codegraph.KindPackage, pkg))
 	}
@@ -325,5 +273,5 @@ func (c *classReader) importJava(i, end int) {
 
 // libraryJava reports whether a name belongs to the libraries that come with Java.
 func libraryJava(q string) bool {
-	return strings.HasPrefix(q, "java.") || strings.HasPrefix(q, "javax.") || strings.HasPrefix(q, "jdk.") || strings.HasPrefix(q, "sun.")
+	return hasPrefix(q, "java.", "javax.", "jdk.", "sun.")
 }

@@ -13,14 +13,11 @@ func (s *search) lookup(n string) (string, bool) {
 	if s.owner >= 0 {
 		d := s.file.Decls[s.owner]
 		around = d.Qualified
-		if d.Kind != codegraph.KindType && d.Kind != codegraph.KindInterface && d.Kind != codegraph.KindNamespace && d.Kind != codegraph.KindPackage {
+		if !isContainer(d.Kind) {
 			around = strings.TrimSuffix(strings.TrimSuffix(around, d.Name), ".")
 		}
 	}
-	for level := 0; level < 32; level++ {
-		if !strings.HasPrefix(around, s.scope) || around == "" {
-			break
-		}
+	for level := 0; level < 32 && around != "" && strings.HasPrefix(around, s.scope); level++ {
 		if at, ok := s.declared[around]; around == s.scope || !ok || s.membersAreBare(s.file.Decls[at].Kind) {
 			if i, ok := s.declared[joinDotted(around, n)]; ok {
 				return s.file.Decls[s.constructed(i)].Qualified, true
@@ -53,25 +50,21 @@ func (s *search) constructed(i int) int {
 
 // membersAreBare reports whether members of such a declaration can be used by their bare names within it.
 func (s *search) membersAreBare(k codegraph.Kind) bool {
-	switch k {
-	case codegraph.KindNamespace, codegraph.KindPackage:
-		return true
-	case codegraph.KindType, codegraph.KindInterface:
-		return s.lang.family == java || s.lang.family == csharp || s.lang.family == cfamily
-	}
-	return false
+	ofTypes := s.lang.family == java || s.lang.family == csharp || s.lang.family == cfamily
+	return k == codegraph.KindNamespace || k == codegraph.KindPackage || ofTypes && isContainer(k)
 }
 
 // noteUse records a use of the path from i to end, whose first part is not a local name.
 func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
-	line := s.line(i)
 	n, qualified, ok := s.resolve(i, end)
 	switch {
 	case ok:
-		s.use(kind, n, qualified, line)
-		s.ownerType(kind, i, end)
+		s.use(kind, n, qualified, s.line(i))
+		if kind == codegraph.Calls && end > i {
+			s.noteOwnerType(i, end)
+		}
 	case kind == codegraph.Calls && end > i && !s.library(s.text(i)):
-		s.use(kind, "."+s.text(end), false, line)
+		s.use(kind, "."+s.text(end), false, s.line(i))
 	}
 }
 
@@ -81,20 +74,10 @@ func (s *search) library(n string) bool {
 	return ok && imp.qualified == "" && !imp.viaScopes
 }
 
-// ownerType records a reference to the type in a call of its member: "Cart.of()".
-func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
-	if kind == codegraph.Calls && end >= i+2 && upper(s.text(end-2)) {
-		if n, qualified, ok := s.resolve(i, end-2); ok {
-			s.use(codegraph.References, n, qualified, s.line(i))
-		}
-	}
-}
-
 // resolve returns the name to which the path from token i to end refers, as far as this file shows. ok is false for a
 // name from a library and for a name that nothing declares.
 func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
-	switch s.lang.family {
-	case rust:
+	if s.lang.family == rust {
 		return s.resolveRust(i, end)
 	}
 	first, rest := s.text(i), s.dotted(i+2, end)
@@ -138,11 +121,12 @@ func (s *search) hasMembers(q, member string) bool {
 	if _, ok := s.declared[joinDotted(q, member)]; ok {
 		return true
 	}
-	switch s.file.Decls[s.declared[q]].Kind {
-	case codegraph.KindType, codegraph.KindInterface, codegraph.KindNamespace, codegraph.KindPackage:
-		return true
-	}
-	return false
+	return isContainer(s.file.Decls[s.declared[q]].Kind)
+}
+
+// isContainer reports whether the names of members begin with the name of such a declaration.
+func isContainer(k codegraph.Kind) bool {
+	return k == codegraph.KindType || k == codegraph.KindInterface || k == codegraph.KindNamespace || k == codegraph.KindPackage
 }
 
 // resolveUnknown resolves a path whose first name is neither declared nor imported by the file.
@@ -150,13 +134,9 @@ func (s *search) resolveUnknown(i, end int, first, rest string) (n string, quali
 	bare := joinDotted(first, rest)
 	switch s.lang.family {
 	case script, python:
-		if s.module && (len(s.file.Scopes) == 0 || s.lang.family == script) {
+		if s.module && (len(s.file.Scopes) == 0 || s.lang.family == script) || rest != "" && !upper(first) {
 			return "", false, false
 		}
-		if rest != "" && !upper(first) {
-			return "", false, false
-		}
-		return bare, false, true
 	case java, csharp:
 		if rest == "" && !upper(first) {
 			return "." + first, false, true
@@ -169,16 +149,11 @@ func (s *search) resolveUnknown(i, end int, first, rest string) (n string, quali
 			}
 			return "", false, false
 		}
-		return bare, false, true
-	default:
-		return bare, false, true
 	}
+	return bare, false, true
 }
 
 func (s *search) dotted(i, end int) string {
-	if i > end {
-		return ""
-	}
 	if i == end {
 		return s.text(i)
 	}

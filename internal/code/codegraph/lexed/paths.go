@@ -2,7 +2,9 @@ package lexed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -49,15 +51,7 @@ func newScriptPaths(files map[string]bool, list []string, read func(string) stri
 			}
 		}
 	}
-	for n := range p.packages {
-		p.names = append(p.names, n)
-	}
-	slices.SortFunc(p.names, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	p.names = slices.SortedFunc(maps.Keys(p.packages), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return p
 }
 
@@ -71,7 +65,7 @@ func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
 	if spec == "" || len(spec) > 1000 {
 		return "", ""
 	}
-	if spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../") {
+	if spec == "." || spec == ".." || hasPrefix(spec, "./", "../") {
 		full := path.Join(path.Dir(from), spec)
 		if !p.known {
 			return "", scriptUnit(full)
@@ -81,42 +75,36 @@ func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
 	if strings.HasPrefix(spec, "/") {
 		return p.file(strings.TrimPrefix(path.Clean(spec), "/"))
 	}
+	var candidates []string
 	if s := p.setting(path.Dir(from)); s != nil {
-		for _, candidate := range s.candidates(spec) {
-			if target, scope = p.file(candidate); target != "" {
-				return target, scope
-			}
-		}
+		candidates = s.candidates(spec)
 	}
 	for _, n := range p.names {
-		rest, ok := strings.CutPrefix(spec, n)
-		if !ok || rest != "" && rest[0] != '/' {
-			continue
-		}
-		w := p.packages[n]
-		for _, e := range w.exports {
-			for _, file := range e.fit("." + rest) {
-				if target, scope = p.file(file); target != "" {
-					return target, scope
-				}
-			}
-		}
-		if rest == "" {
-			for _, m := range w.main {
-				if target, scope = p.file(path.Join(w.dir, m)); target != "" {
-					return target, scope
-				}
-			}
+		if rest, ok := strings.CutPrefix(spec, n); ok && (rest == "" || rest[0] == '/') {
+			candidates = append(candidates, p.packages[n].candidates(rest)...)
 			break
 		}
-		for _, dir := range []string{w.dir, path.Join(w.dir, "src"), path.Join(w.dir, "lib")} {
-			if target, scope = p.file(path.Join(dir, rest)); target != "" {
-				return target, scope
-			}
+	}
+	for _, c := range candidates {
+		if target, scope = p.file(c); target != "" {
+			return target, scope
 		}
-		break
 	}
 	return codegraph.ID(codegraph.KindPackage, packageName(spec)), ""
+}
+
+// candidates lists the paths at which a part of the package may be found, best first. rest is "" for the whole package.
+func (w workspace) candidates(rest string) (out []string) {
+	for _, e := range w.exports {
+		out = append(out, e.fit("."+rest)...)
+	}
+	if rest == "" {
+		for _, m := range w.main {
+			out = append(out, path.Join(w.dir, m))
+		}
+		return out
+	}
+	return append(out, path.Join(w.dir, rest), path.Join(w.dir, "src", rest), path.Join(w.dir, "lib", rest))
 }
 
 // scriptUnit returns the path of a script file without its extension.
@@ -131,39 +119,26 @@ func scriptUnit(p string) string {
 
 // file finds a file by its path with or without extension, or the index of a folder.
 func (p *scriptPaths) file(full string) (target, scope string) {
-	var found string
-	switch {
-	case strings.HasPrefix(full, ".."):
-		return "", ""
-	case p.files[full]:
-		found = full
-	default:
-		found = p.extended(full)
+	if !p.files[full] {
+		full = p.extended(full)
 	}
-	if found == "" {
+	if full == "" || strings.HasPrefix(full, "..") {
 		return "", ""
 	}
-	return codegraph.ID(codegraph.KindFile, found), scriptUnit(found)
+	return codegraph.ID(codegraph.KindFile, full), scriptUnit(full)
 }
 
 func (p *scriptPaths) extended(full string) string {
-	for _, e := range scriptExtensions {
-		if p.files[full+e] {
-			return full + e
-		}
-	}
+	stems := []string{full}
 	switch e := path.Ext(full); e { // written with the extension of the compiled file
 	case ".js", ".jsx", ".mjs", ".cjs":
-		stem := strings.TrimSuffix(full, e)
+		stems = append(stems, strings.TrimSuffix(full, e))
+	}
+	for _, stem := range append(stems, path.Join(full, "index")) {
 		for _, e := range scriptExtensions {
 			if p.files[stem+e] {
 				return stem + e
 			}
-		}
-	}
-	for _, e := range scriptExtensions {
-		if f := path.Join(full, "index"+e); p.files[f] {
-			return f
 		}
 	}
 	return ""
@@ -171,16 +146,9 @@ func (p *scriptPaths) extended(full string) string {
 
 // setting returns the settings of the nearest folder that has any.
 func (p *scriptPaths) setting(dir string) *compilerPaths {
-	for len(p.settings) > 0 {
-		if s := p.settings[dir]; s != nil {
-			return s
-		}
-		if dir == "." || dir == "/" || dir == "" {
-			break
-		}
-		dir = path.Dir(dir)
+	for ; dir != "." && dir != "/" && dir != "" && p.settings[dir] == nil; dir = path.Dir(dir) {
 	}
-	return nil
+	return p.settings[dir]
 }
 
 // packageName returns the first part of an import's name, or the first two if the name begins with a scope ("@a/b").
@@ -278,16 +246,11 @@ func readCompilerPaths(file string, files map[string]bool, read func(string) str
 	if s == nil {
 		s = &compilerPaths{}
 	}
-	s = &compilerPaths{base: s.base, paths: s.paths}
-	dir := path.Dir(file)
 	if o.BaseURL != nil {
-		s.base = path.Join(dir, *o.BaseURL)
-		dir = s.base
-	} else if s.base != "" {
-		dir = s.base
+		s.base = path.Join(path.Dir(file), *o.BaseURL)
 	}
 	if o.Paths != nil {
-		s.paths = patterns(o.Paths, dir)
+		s.paths = patterns(o.Paths, cmp.Or(s.base, path.Dir(file)))
 	}
 	return s
 }
@@ -303,17 +266,9 @@ func patterns(m map[string][]string, dir string) []pathPattern {
 		}
 		out = append(out, p)
 	}
+	last := map[bool]int{true: 1}
 	slices.SortFunc(out, func(a, b pathPattern) int {
-		switch {
-		case a.star != b.star:
-			if b.star {
-				return -1
-			}
-			return 1
-		case len(a.prefix) != len(b.prefix):
-			return len(b.prefix) - len(a.prefix)
-		}
-		return strings.Compare(a.prefix+"*"+a.suffix, b.prefix+"*"+b.suffix)
+		return cmp.Or(last[a.star]-last[b.star], len(b.prefix)-len(a.prefix), strings.Compare(a.prefix+"*"+a.suffix, b.prefix+"*"+b.suffix))
 	})
 	return out
 }

@@ -12,7 +12,7 @@ func (r *reader) python() {
 	mod := r.set.python.module(r.file.Path)
 	r.scope, r.module = mod, true
 	r.file.Within = codegraph.ID(codegraph.KindPackage, mod)
-	p := &pythonReader{reader: r}
+	p := &pythonReader{reader: r, all: map[string]bool{}}
 	if up := p.conftest(path.Dir(path.Dir(r.file.Path))); up != "" && path.Base(r.file.Path) == "conftest.py" {
 		p.alias("*", up)
 	}
@@ -27,15 +27,20 @@ func (r *reader) python() {
 
 type pythonReader struct {
 	*reader
-	blocks     []pyBlock // open definitions, outermost first
-	pending    int       // number of the first decorator's token before a definition, plus one; 0 for none
-	test       bool      // a decorator marks the definition as a test
-	prop       bool      // a decorator makes a property
+	blocks     []pyBlock  // open definitions, outermost first
+	decorators decorators // of the next definition
 	all        map[string]bool
-	start      int // first token of the present statement
-	until      int // its last token, if it has no block
-	lineLocals []pyLocal
-	fixture    bool // a decorator makes it a fixture of pytest
+	start      int       // first token of the present statement
+	until      int       // its last token, if it has no block
+	lineLocals []binding // names that are bound only within one line; added when the whole file is known
+}
+
+// decorators says what the decorators before a definition say about it.
+type decorators struct {
+	first   int  // number of the first one's token, plus one; 0 for none
+	test    bool // it is a test
+	prop    bool // it is a property
+	fixture bool // it is a fixture of pytest
 }
 
 // pyBlock is a definition whose body is being read.
@@ -49,9 +54,6 @@ type pyBlock struct {
 	typings  []int // indices in reader.typings of the types of its locals
 }
 
-// pyLocal is a name that is bound only within one line.
-type pyLocal struct{ at, first, last int }
-
 // lineEnd returns the token after the logical line that begins at i.
 func (p *pythonReader) lineEnd(i int) int {
 	for i = p.skip(i); i < len(p.toks) && !p.toks[i].first(); {
@@ -64,11 +66,7 @@ func (p *pythonReader) lineEnd(i int) int {
 func (p *pythonReader) logicalLine(i, end int) {
 	p.close(p.toks[i].indent, i-1)
 	for i < end {
-		stop := i
-		for stop < end && p.op(stop) != ';' {
-			stop = p.skip(stop)
-		}
-		stop = min(stop, end)
+		stop := min(p.find(i, end, ';'), end)
 		if stop > i {
 			p.statement(i, stop)
 		}
@@ -114,24 +112,19 @@ func (p *pythonReader) inFunction() bool {
 func (p *pythonReader) statement(i, end int) {
 	switch w := p.text(i); {
 	case p.op(i) == '@':
-		if p.pending == 0 {
-			p.pending = i + 1
+		if p.decorators.first == 0 {
+			p.decorators.first = i + 1
 		}
 		p.decorator(i+1, end)
 		return
+	case w == "async" && p.is(i+1, "def") && end > i+1:
+		p.definition(i, i+1, end)
 	case w == "async" && end > i+1:
-		if p.is(i+1, "def") {
-			p.definition(i, i+1, end)
-			return
-		}
 		p.compound(i+1, end)
-		return
 	case w == "def" && p.kind(i+1) == word:
 		p.definition(i, i, end)
-		return
 	case w == "class" && p.kind(i+1) == word:
 		p.class(i, end)
-		return
 	case w == "import" || w == "from" && p.op(i+1) != '=':
 		p.imports(i, end)
 	case w == "global" || w == "nonlocal":
@@ -145,13 +138,12 @@ func (p *pythonReader) statement(i, end int) {
 		}
 	case compoundWords[w] && (w != "match" && w != "case" || p.softKeyword(i, end)):
 		p.compound(i, end)
-		return
 	case w == "type" && p.kind(i+1) == word && !p.inFunction():
 		p.variable(i+1, i, end, codegraph.KindType)
 	default:
 		p.simple(i, end)
 	}
-	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
+	p.decorators = decorators{}
 }
 
 var compoundWords = words("if elif else for while try except finally with match case")
@@ -162,11 +154,8 @@ func (p *pythonReader) softKeyword(i, end int) bool {
 	case '=', ':', '.', ',', ')', ']', opAssign:
 		return false
 	}
-	colon := i + 1
-	for colon < end && p.op(colon) != ':' && p.op(colon) != '=' {
-		colon = p.skip(colon)
-	}
-	return colon > i+1 && p.op(colon) == ':' && colon < end
+	colon := p.find(i+1, end, ':', '=')
+	return p.op(colon) == ':' && colon < end
 }
 
 // decorator records what a decorator says about the next definition.
@@ -175,11 +164,11 @@ func (p *pythonReader) decorator(i, end int) {
 	for stop < end && p.op(stop) != '(' {
 		stop++
 	}
-	name := p.text(stop - 1)
-	p.prop = p.prop || name == "property" || name == "cached_property" || name == "setter" || name == "deleter" || name == "getter"
-	p.fixture = p.fixture || name == "fixture"
+	name, d := p.text(stop-1), &p.decorators
+	d.prop = d.prop || name == "property" || name == "cached_property" || name == "setter" || name == "deleter" || name == "getter"
+	d.fixture = d.fixture || name == "fixture"
 	for k := i; k < stop; k++ {
-		p.test = p.test || p.text(k) == "pytest" && name != "fixture"
+		d.test = d.test || p.text(k) == "pytest" && name != "fixture"
 	}
 }
 
@@ -188,11 +177,7 @@ func (p *pythonReader) compound(i, end int) {
 	colon := i + 1
 	for colon < end && p.op(colon) != ':' {
 		if p.is(colon, "lambda") { // it has its own colon
-			for colon < end && p.op(colon) != ':' {
-				colon = p.skip(colon)
-			}
-			colon++
-			continue
+			colon = p.find(colon, end, ':')
 		}
 		colon = p.skip(colon)
 	}
@@ -203,15 +188,14 @@ func (p *pythonReader) compound(i, end int) {
 	} else {
 		p.headNames(i, colon)
 	}
-	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
-	if colon+1 < end {
-		p.inline(colon+1, end)
-	}
+	p.inline(colon+1, end)
 }
 
-// inline reads a statement on the line of a block's head. Definitions are not allowed there, so this does not recurse.
+// inline reads a statement on the line of a block's head, if there is one. Definitions are not allowed there, so this
+// does not recurse.
 func (p *pythonReader) inline(i, end int) {
 	switch w := p.text(i); {
+	case i >= end:
 	case w == "import" || w == "from":
 		p.imports(i, end)
 	case !compoundWords[w] && w != "def" && w != "class" && w != "async":
@@ -221,39 +205,19 @@ func (p *pythonReader) inline(i, end int) {
 
 // definition reads a function.
 func (p *pythonReader) definition(head, i, end int) {
-	first := head
-	if p.pending > 0 {
-		first = p.pending - 1
-	}
-	test, prop, fixture := p.test, p.prop, p.fixture
-	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
-	nameAt := i + 1
-	p.mark(nameAt, notUse)
-	open := nameAt + 1
+	at, by := i+1, p.decorators
+	open := at + 1
 	if p.op(open) == '[' { // types
 		open = p.match(open) + 1
 	}
-	colon := open
-	for colon < end && p.op(colon) != ':' {
-		colon = p.skip(colon)
-	}
-	colon = min(colon, end)
-	indent := p.toks[head].indent
-	if indent < 0 {
-		indent = 1 << 20
-	}
-	b := pyBlock{indent: indent, decl: -1, function: true, first: first}
-	fixture = fixture || test || strings.HasPrefix(p.text(nameAt), "test")
-	if p.inFunction() {
-		p.bindLocal(nameAt)
-	} else {
-		parent, scope := p.around()
-		name := p.text(nameAt)
-		d := declaration{kind: codegraph.KindFunction, name: name, within: scope, parent: parent, first: first, head: head, stop: colon, last: end - 1,
-			exported: p.public(name, parent), doc: p.docstring(colon, end), test: test || p.namesTest(name, parent)}
-		if parent >= 0 {
+	colon := min(p.find(open, end, ':'), end)
+	d := declaration{kind: codegraph.KindFunction, name: p.text(at), head: head, stop: colon, last: end - 1, test: by.test}
+	b, inner := p.begin(at, &d)
+	if !inner {
+		d.test = d.test || p.namesTest(d.name, d.parent)
+		if d.parent >= 0 {
 			d.kind = codegraph.KindMethod
-			if prop {
+			if by.prop {
 				d.kind = codegraph.KindProperty
 			}
 		}
@@ -262,13 +226,33 @@ func (p *pythonReader) definition(head, i, end int) {
 			p.declType(b.decl, arrow+1, colon, true)
 		}
 	}
+	b.function = true
 	p.blocks = append(p.blocks, b)
 	if p.op(open) == '(' {
-		p.parameters(open+1, p.match(open), fixture)
+		p.parameters(open+1, p.match(open), by.fixture || by.test || strings.HasPrefix(d.name, "test"))
 	}
-	if colon+1 < end {
-		p.inline(colon+1, end)
+	p.inline(colon+1, end)
+}
+
+// begin begins the definition d, whose name is at a token. inner reports whether it is within a function: its name is
+// bound there and not declared.
+func (p *pythonReader) begin(at int, d *declaration) (b pyBlock, inner bool) {
+	d.first = d.head
+	if p.decorators.first > 0 {
+		d.first = p.decorators.first - 1
 	}
+	b = pyBlock{indent: p.toks[d.head].indent, decl: -1, first: d.first}
+	if b.indent < 0 {
+		b.indent = 1 << 20
+	}
+	p.mark(at, notUse)
+	if p.inFunction() {
+		p.bindLocal(at)
+		return b, true
+	}
+	d.parent, d.within = p.around()
+	d.exported, d.doc = p.public(d.name, d.parent), p.docstring(d.stop, d.last+1)
+	return b, false
 }
 
 func (p *pythonReader) public(name string, parent int) bool {
@@ -285,31 +269,15 @@ func (p *pythonReader) around() (parent int, scope string) {
 
 // docstring returns the first sentence of the string after a heading.
 func (p *pythonReader) docstring(colon, end int) string {
-	i := colon + 1
-	if i < end {
+	if colon+1 < end || p.kind(end) != text || !p.toks[end].first() {
 		return ""
 	}
-	i = end
-	if p.kind(i) != text || !p.toks[i].first() {
-		return ""
-	}
-	s := strings.TrimLeft(p.text(i), "rRuUbB")
-	s = strings.Trim(s, `"'`)
+	s := strings.Trim(strings.TrimLeft(p.text(end), "rRuUbB"), `"'`)
 	return sentence(strings.Split(s[:min(len(s), 4096)], "\n"))
 }
 
 // class reads a class.
 func (p *pythonReader) class(i, end int) {
-	first := i
-	if p.pending > 0 {
-		first = p.pending - 1
-	}
-	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
-	indent := p.toks[i].indent
-	if indent < 0 {
-		indent = 1 << 20
-	}
-	p.mark(i+1, notUse)
 	open := i + 2
 	if p.op(open) == '[' {
 		open = p.match(open) + 1
@@ -319,19 +287,16 @@ func (p *pythonReader) class(i, end int) {
 		colon = p.match(open) + 1
 	}
 	colon = min(colon, end)
-	b := pyBlock{indent: indent, decl: -1, first: first}
-	if p.inFunction() {
-		p.bindLocal(i + 1)
-		b.function = true
-	} else {
-		parent, scope := p.around()
-		name := p.text(i + 1)
-		d := declaration{kind: codegraph.KindType, name: name, within: scope, parent: parent, first: first, head: i, stop: colon, last: end - 1,
-			exported: p.public(name, parent), doc: p.docstring(colon, end)}
-		if p.op(open) == '(' && p.protocol(open+1, colon-1) {
-			d.kind = codegraph.KindInterface
+	d := declaration{kind: codegraph.KindType, name: p.text(i + 1), head: i, stop: colon, last: end - 1}
+	b, inner := p.begin(i+1, &d)
+	b.function = inner
+	if !inner {
+		for k := open + 1; k < colon-1 && p.op(open) == '('; k++ {
+			if p.is(k, "Protocol") {
+				d.kind = codegraph.KindInterface
+			}
 		}
-		d.test = strings.HasPrefix(name, "Test") || strings.HasSuffix(name, "Test") || strings.HasSuffix(name, "Tests") || strings.HasSuffix(name, "TestCase")
+		d.test = strings.HasPrefix(d.name, "Test") || hasSuffix(d.name, "Test", "Tests", "TestCase")
 		b.decl = p.declare(d)
 		if p.op(open) == '(' {
 			p.list(open+1, p.match(open), func(i, end int) {
@@ -342,19 +307,7 @@ func (p *pythonReader) class(i, end int) {
 		}
 	}
 	p.blocks = append(p.blocks, b)
-	if colon+1 < end {
-		p.inline(colon+1, end)
-	}
-}
-
-// protocol reports whether Protocol is one of the bases.
-func (p *pythonReader) protocol(i, end int) bool {
-	for ; i < end; i++ {
-		if p.is(i, "Protocol") {
-			return true
-		}
-	}
-	return false
+	p.inline(colon+1, end)
 }
 
 // imports reads "import a.b as c" and "from .a import b as c, d".
@@ -376,32 +329,28 @@ func (p *pythonReader) imports(i, end int) {
 			} else if root, rest, ok := strings.Cut(mod, "."); ok { // the name in the file is the first part
 				local, full = root, strings.TrimSuffix(full, "."+rest)
 			}
-			p.names[p.intern(local)] = name{}
+			n := name{}
 			if ours {
 				p.alias(local, full)
-				p.names[p.intern(local)] = name{qualified: p.intern(full), module: true}
+				n = name{qualified: p.intern(full), module: true}
 			}
+			p.names[p.intern(local)] = n
 			p.file.Imports = append(p.file.Imports, imp)
 		})
 		return
 	}
-	i++
 	dots := 0
-	for ; p.op(i) == '.' || p.op(i) == opRange || p.op(i) == opSpread; i++ {
-		dots += int(p.toks[i].end - p.toks[i].start)
+	for i++; p.op(i) == '.' || p.op(i) == opRange || p.op(i) == opSpread; i++ {
+		dots += len(p.text(i))
 	}
 	mod, next := p.dottedName(i, end)
-	if !p.is(next, "import") {
-		return
-	}
-	written := strings.Repeat(".", dots) + mod
+	written, ours := strings.Repeat(".", dots)+mod, true
 	if dots > 0 {
 		mod = p.relative(dots, mod)
 	}
-	if mod == "" {
+	if mod == "" || !p.is(next, "import") {
 		return
 	}
-	ours := true
 	if dots == 0 {
 		mod, ours = p.set.python.resolve(p.file.Path, mod)
 	}
@@ -427,8 +376,11 @@ func (p *pythonReader) imports(i, end int) {
 		if p.is(i+1, "as") && i+2 < end {
 			local = p.text(i + 2)
 		}
-		if p.set.python.isModule(joinDotted(mod, member)) {
-			imp := codegraph.Import{Path: p.intern(strings.TrimSuffix(written, ".") + "." + member), Target: p.packageID(joinDotted(mod, member)), Line: line}
+		q := p.intern(joinDotted(mod, member))
+		n := name{qualified: q, module: p.set.python.isModule(q)}
+		switch {
+		case n.module:
+			imp := codegraph.Import{Path: p.intern(strings.TrimSuffix(written, ".") + "." + member), Target: p.packageID(q), Line: line}
 			if strings.HasSuffix(written, ".") {
 				imp.Path = p.intern(written + member)
 			}
@@ -436,19 +388,16 @@ func (p *pythonReader) imports(i, end int) {
 				imp.Name = p.intern(local)
 			}
 			p.file.Imports = append(p.file.Imports, imp)
-			p.names[p.intern(local)] = name{qualified: p.intern(joinDotted(mod, member)), module: true}
-			p.alias(local, joinDotted(mod, member))
-			return
-		}
-		whole = true
-		n := name{}
-		if ours {
-			n.qualified = p.intern(joinDotted(mod, member))
-			p.alias(local, n.qualified)
+			p.alias(local, q)
+		case ours:
+			p.alias(local, q)
 			if path.Base(p.file.Path) == "__init__.py" { // it re-exports the module
 				p.addScope(mod)
 			}
+		default:
+			n.qualified = ""
 		}
+		whole = whole || !n.module
 		p.names[p.intern(local)] = n
 	})
 	if whole {
@@ -470,13 +419,11 @@ func (p *pythonReader) packageID(mod string) string {
 // dottedName reads "a.b.c".
 func (p *pythonReader) dottedName(i, end int) (string, int) {
 	var parts []string
-	for i < end && p.name(i) {
+	for ; i < end && p.name(i); i++ {
 		parts = append(parts, p.text(i))
-		i++
-		if p.op(i) != '.' {
+		if i++; p.op(i) != '.' {
 			break
 		}
-		i++
 	}
 	return strings.Join(parts, "."), i
 }
@@ -484,22 +431,16 @@ func (p *pythonReader) dottedName(i, end int) (string, int) {
 // relative resolves the name of a module that begins with dots.
 func (p *pythonReader) relative(dots int, mod string) string {
 	base := p.scope
-	if stem := path.Base(p.file.Path); stem != "__init__.py" && stem != "__init__.pyi" {
-		base = parentModule(base)
+	if stem := path.Base(p.file.Path); stem == "__init__.py" || stem == "__init__.pyi" {
+		dots--
 	}
-	for ; dots > 1; dots-- {
+	for ; dots > 0; dots-- {
 		base = parentModule(base)
 	}
 	return joinDotted(base, mod)
 }
 
-func parentModule(m string) string {
-	i := strings.LastIndexByte(m, '.')
-	if i < 0 {
-		return ""
-	}
-	return m[:i]
-}
+func parentModule(m string) string { return m[:max(strings.LastIndexByte(m, '.'), 0)] }
 
 // namesTest reports whether a function is a test by its name. pytest and unittest find methods only in test classes, so
 // Flask.test_client is not a test.

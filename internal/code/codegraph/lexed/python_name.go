@@ -1,6 +1,7 @@
 package lexed
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -13,12 +14,8 @@ func (p *pythonReader) simple(i, end int) {
 	p.start, p.until = i, end-1
 	defer func() { p.until = 0 }()
 	if p.kind(i) == word && p.op(i+1) == ':' && i+2 < end { // x: T = …
-		stop := i + 2
-		for stop < end && p.op(stop) != '=' {
-			stop = p.skip(stop)
-		}
 		p.target(i, end)
-		p.valueType(i, i+2, stop, true)
+		p.valueType(i, i+2, p.find(i+2, end, '='), true)
 		return
 	}
 	if p.is(i, "return") || p.is(i, "yield") {
@@ -30,10 +27,7 @@ func (p *pythonReader) simple(i, end int) {
 		p.attribute(i, end)
 	}
 	from := i
-	for k := i; k < end; {
-		if p.is(k, "lambda") { // its parameters may have default values
-			break
-		}
+	for k := i; k < end && !p.is(k, "lambda"); { // its parameters may have default values
 		switch p.op(k) {
 		case ':': // the annotation of an attribute or an element
 			k = end
@@ -74,13 +68,20 @@ func (p *pythonReader) valueType(i, first, end int, annotation bool) {
 
 // typedLocal records the type of a name of the enclosing function.
 func (p *pythonReader) typedLocal(t typing) {
+	if b := p.function(); b != nil {
+		b.typings = append(b.typings, len(p.typings))
+		p.typings = append(p.typings, t)
+	}
+}
+
+// function returns the innermost function around the present statement; nil for none.
+func (p *pythonReader) function() *pyBlock {
 	for n := len(p.blocks) - 1; n >= 0; n-- {
-		if b := &p.blocks[n]; b.function {
-			b.typings = append(b.typings, len(p.typings))
-			p.typings = append(p.typings, t)
-			return
+		if p.blocks[n].function {
+			return &p.blocks[n]
 		}
 	}
+	return nil
 }
 
 // conftest returns the module with pytest's fixtures for a folder: that of the nearest enclosing folder with a
@@ -119,10 +120,7 @@ func (p *pythonReader) targets(i, stop, end int) {
 				k = p.match(k)
 			}
 		case p.kind(k) == word && p.op(k-1) != '.' || p.kind(k) == word && k == i:
-			if o := p.op(k + 1); k+1 < stop && (o == '.' || o == '(' || o == '[') {
-				continue
-			}
-			if !p.lang.keywords[p.text(k)] {
+			if o := p.op(k + 1); (k+1 >= stop || o != '.' && o != '(' && o != '[') && !p.lang.keywords[p.text(k)] {
 				p.target(k, end)
 			}
 		}
@@ -133,9 +131,9 @@ func (p *pythonReader) targets(i, stop, end int) {
 func (p *pythonReader) target(at, end int) {
 	if p.inFunction() {
 		p.bindLocal(at)
-		return
+	} else {
+		p.variable(at, p.start, end, codegraph.KindVariable)
 	}
-	p.variable(at, p.start, end, codegraph.KindVariable)
 }
 
 // variable declares a name of a module or class, unless it is declared already.
@@ -145,15 +143,14 @@ func (p *pythonReader) variable(at, head, end int, kind codegraph.Kind) {
 	if _, ok := p.declared[joinDotted(scope, name)]; ok {
 		return
 	}
-	p.mark(at, notUse)
-	if parent >= 0 && kind == codegraph.KindVariable {
+	first := at
+	switch {
+	case kind == codegraph.KindType:
+		first = head
+	case parent >= 0:
 		kind = codegraph.KindProperty
 	}
-	first := at
-	if kind == codegraph.KindType {
-		first = head
-	}
-	p.declare(declaration{kind: kind, name: name, within: scope, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.public(name, parent)})
+	p.declareAt(at, declaration{kind: kind, within: scope, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.public(name, parent)})
 }
 
 // attribute declares "self.x = …" in a method as a property of its class.
@@ -174,27 +171,23 @@ func (p *pythonReader) attribute(i, end int) {
 		}
 	}
 	if at, ok := p.declared[joinDotted(d.Qualified, name)]; ok {
-		if k := p.file.Decls[at].Kind; k == codegraph.KindProperty {
+		if p.file.Decls[at].Kind == codegraph.KindProperty {
 			p.declType(at, first, stop, annotated)
 		}
 		return
 	}
-	if m := p.file.Decls[b.decl].Name; len(p.places[c.decl].bases) > 0 && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
+	if m := p.file.Decls[b.decl].Name; p.places[c.decl].derived && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
 		return // most likely an inherited attribute
 	}
-	p.mark(i+2, notUse)
-	at := p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
+	at := p.declareAt(i+2, declaration{kind: codegraph.KindProperty, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
 	p.declType(at, first, stop, annotated)
 }
 
 // bindLocal binds a name for the enclosing function.
 func (p *pythonReader) bindLocal(at int) {
-	for n := len(p.blocks) - 1; n >= 0; n-- {
-		if b := &p.blocks[n]; b.function {
-			b.locals = append(b.locals, at)
-			p.typedLocal(typing{at: max(at, p.until), name: p.text(at), decl: -1}) // the value of an assignment may use it
-			return
-		}
+	if b := p.function(); b != nil {
+		b.locals = append(b.locals, at)
+		p.typedLocal(typing{at: max(at, p.until), name: p.text(at), decl: -1}) // the value of an assignment may use it
 	}
 }
 
@@ -216,16 +209,9 @@ func (p *pythonReader) parameters(i, end int, fixtures bool) {
 		case star:
 			return
 		case p.op(i+1) == ':':
-			t.first, t.end, t.annotation = i+2, i+2, true
-			for t.end < end && p.op(t.end) != '=' {
-				t.end = p.skip(t.end)
-			}
+			t.first, t.end, t.annotation = i+2, p.find(i+2, end, '='), true
 		case fixtures && i+1 == end:
-			if m := p.conftest(path.Dir(p.file.Path)); m != "" {
-				t.path = p.intern(joinDotted(m, p.text(i)))
-			} else {
-				t.path = p.intern(joinDotted(p.scope, p.text(i)))
-			}
+			t.path = p.intern(joinDotted(cmp.Or(p.conftest(path.Dir(p.file.Path)), p.scope), p.text(i)))
 		default:
 			return
 		}
@@ -319,16 +305,13 @@ func (p *pythonReader) within(i, end int) {
 func (p *pythonReader) lineNames(i, stop, first, end int) {
 	for k := i; k < stop; k++ {
 		if p.name(k) && p.op(k-1) != '.' && p.op(k+1) != '.' {
-			p.lineLocals = append(p.lineLocals, pyLocal{k, first, end - 1})
+			p.lineLocals = append(p.lineLocals, binding{p.text(k), int32(first), int32(end - 1)})
 		}
 	}
 }
 
 // exportList reads "__all__ = [...]".
 func (p *pythonReader) exportList(i, end int) {
-	if p.all == nil {
-		p.all = map[string]bool{}
-	}
 	for ; i < end; i++ {
 		if p.kind(i) == text {
 			p.all[strings.Trim(p.text(i), `"'`)] = true
@@ -338,9 +321,7 @@ func (p *pythonReader) exportList(i, end int) {
 
 // finish binds the names of single lines and applies __all__. Both need the whole file.
 func (p *pythonReader) finish() {
-	for _, l := range p.lineLocals {
-		p.local(l.at, l.first, l.last)
-	}
+	p.bindings = append(p.bindings, p.lineLocals...)
 	if len(p.all) == 0 {
 		return
 	}
@@ -443,16 +424,13 @@ func (p *pythonPaths) resolve(file, name string) (module string, ours bool) {
 
 // addSuffixes records the ends of a module's name, down to its last part.
 func (p *pythonPaths) addSuffixes(m string) {
-	for n, tail := 0, m; n < 8; n++ {
-		_, rest, ok := strings.Cut(tail, ".")
-		if !ok {
-			return
-		}
-		tail = rest
+	_, tail, ok := strings.Cut(m, ".")
+	for n := 0; n < 8 && ok; n++ {
 		if old, ok := p.suffixes[tail]; ok && old != m {
 			p.suffixes[tail] = "" // ambiguous
-			continue
+		} else {
+			p.suffixes[tail] = m
 		}
-		p.suffixes[tail] = m
+		_, tail, ok = strings.Cut(tail, ".")
 	}
 }

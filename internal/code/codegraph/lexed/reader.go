@@ -1,6 +1,7 @@
 package lexed
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -43,13 +44,14 @@ type reader struct {
 	titles   []string // titles of tests that are not declarations
 	own      []ownUse // uses found in the headings of declarations
 	strings  map[string]string
+	depth    int // of nested declarations
 }
 
 // place is the range of tokens of a declaration.
 type place struct {
 	first, last int32
 	test        bool
-	bases       []string // base types as written, to resolve inherited members
+	derived     bool // it has base types
 }
 
 // name is the meaning of an imported name.
@@ -68,40 +70,33 @@ type ownUse struct {
 	last  int
 }
 
-func (r *reader) text(i int) string {
+// tok returns a token; one without a kind if i is outside of the file.
+func (r *reader) tok(i int) *token {
 	if i < 0 || i >= len(r.toks) {
-		return ""
+		return &absent
 	}
-	return r.src[r.toks[i].start:r.toks[i].end]
+	return &r.toks[i]
+}
+
+var absent = token{indent: -1, match: -1}
+
+func (r *reader) text(i int) string {
+	t := r.tok(i)
+	return r.src[t.start:t.end]
 }
 
 func (r *reader) is(i int, s string) bool { return r.kind(i) == word && r.text(i) == s }
 
-func (r *reader) kind(i int) kind {
-	if i < 0 || i >= len(r.toks) {
-		return 0
-	}
-	return r.toks[i].kind
-}
+func (r *reader) kind(i int) kind { return r.tok(i).kind }
 
 // op returns the punctuation mark at i, or 0.
-func (r *reader) op(i int) op {
-	if i < 0 || i >= len(r.toks) {
-		return 0
-	}
-	return r.toks[i].op
-}
+func (r *reader) op(i int) op { return r.tok(i).op }
 
 // name reports whether the token is a word that can be a name.
 func (r *reader) name(i int) bool { return r.kind(i) == word && !r.lang.keywords[r.text(i)] }
 
 // match returns the last token within the bracket at i; it is at least i.
-func (r *reader) match(i int) int {
-	if i < 0 || i >= len(r.toks) {
-		return i
-	}
-	return max(i, int(r.toks[i].match))
-}
+func (r *reader) match(i int) int { return max(i, int(r.tok(i).match)) }
 
 // skip returns the token after i, or after the bracket pair that i opens.
 func (r *reader) skip(i int) int {
@@ -109,6 +104,49 @@ func (r *reader) skip(i int) int {
 		return r.match(i) + 1
 	}
 	return i + 1
+}
+
+// past returns the token after i, after the bracket pair, or after the list of types up to end that i opens.
+func (r *reader) past(i, end int) int {
+	if after := r.afterTypes(i); after > i && after <= end {
+		return after
+	}
+	return r.skip(i)
+}
+
+// afterTypes returns the token after the list of types at i; i if there is none.
+func (r *reader) afterTypes(i int) int {
+	if r.op(i) == '<' {
+		if shut := r.angle(i); shut > 0 {
+			return shut + 1
+		}
+	}
+	return i
+}
+
+// find returns the first of the marks from i on that is outside of inner brackets; end, or a token behind it, if there
+// is none.
+func (r *reader) find(i, end int, marks ...op) int {
+	for i < end && !slices.Contains(marks, r.op(i)) {
+		i = r.skip(i)
+	}
+	return i
+}
+
+// statementEnd returns the token after the next semicolon, or after the brace that ends the block.
+func (r *reader) statementEnd(i, end int) int { return r.find(i, end, ';', '}') + 1 }
+
+// skipItem returns the token after the next semicolon or body.
+func (r *reader) skipItem(i, end int) int { return min(r.match(r.find(i, end, ';', '{'))+1, end) }
+
+// nested reads what is between two tokens, part by part. It leaves out what is nested more deeply than maxDepth.
+func (r *reader) nested(i, end int, part func(i int) (next int)) {
+	if r.depth++; r.depth <= maxDepth {
+		for i < end {
+			i = max(part(i), i+1)
+		}
+	}
+	r.depth--
 }
 
 func (r *reader) line(i int) int {
@@ -177,31 +215,18 @@ const maxProblems = 20
 func (r *reader) angle(i int) int {
 	depth := 0
 	for k, n := i, 0; k < len(r.toks) && n < 400; k, n = k+1, n+1 {
-		switch r.op(k) {
-		case '<':
+		switch o := r.op(k); {
+		case o == '<':
 			depth++
-		case '>':
+		case o == '>' || o == opCompare && r.text(k) == ">=":
 			if depth--; depth == 0 {
 				return k
 			}
-		case opCompare:
-			if r.text(k) != ">=" {
-				return -1
-			}
-			if depth--; depth == 0 {
-				return k
-			}
-		case '(', '[', '{':
-			if r.op(k) == '{' && r.lang.family != script && r.lang.family != rust {
-				return -1
-			}
+		case o == '(' || o == '[' || o == '{' && (r.lang.family == script || r.lang.family == rust):
 			k = r.match(k)
-		case ')', ']', '}', ';', opAssign, opWalrus:
+		case o == opLogic && r.lang.family == cfamily && r.text(k) == "&&":
+		case o == opCompare || o == opLogic || o == opAssign || o == opWalrus || o == ';' || o == '{' || closes(o):
 			return -1
-		case opLogic:
-			if r.lang.family != cfamily || r.text(k) != "&&" {
-				return -1
-			}
 		}
 	}
 	return -1
@@ -209,11 +234,11 @@ func (r *reader) angle(i int) int {
 
 // comment reads a comment at a slash, if there is one.
 func (s *scanner) comment() bool {
-	if s.pos+1 >= len(s.src) || s.lang.family == python {
+	if s.lang.family == python {
 		return false
 	}
 	start, line, own := s.pos, s.line, s.atLineStart
-	switch s.src[s.pos+1] {
+	switch s.peek(1) {
 	case '/':
 		s.skipLine()
 	case '*':
@@ -259,13 +284,13 @@ func (s *scanner) block() {
 			s.newline()
 			s.pos-- // the loop steps over it
 			s.atLineStart = fresh
-		case c == '*' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '/':
+		case c == '*' && s.peek(1) == '/':
 			s.pos++
 			if depth--; depth == 0 {
 				s.pos++
 				return
 			}
-		case c == '/' && s.lang.nested && s.pos+1 < len(s.src) && s.src[s.pos+1] == '*':
+		case c == '/' && s.lang.nested && s.peek(1) == '*':
 			s.pos++
 			depth++
 		}
@@ -282,11 +307,9 @@ func (s *scanner) hash() {
 		line, own := s.line, s.atLineStart
 		s.skipLine()
 		s.note(start, line, own)
-	case s.lang.family == script && start+1 < len(s.src) && wordByte[s.src[start+1]] == wordHead:
+	case s.lang.family == script && wordByte[s.peek(1)] == wordHead:
 		s.pos++
-		for s.pos < len(s.src) && wordByte[s.src[s.pos]] != 0 {
-			s.pos++
-		}
+		s.skipWord()
 		s.emit(word, 0, start, s.line)
 	case s.lang.directives && s.atLineStart:
 		s.directive()
@@ -303,31 +326,25 @@ func (s *scanner) directive() {
 	}
 	start := s.pos + 1
 	for s.pos < len(s.src) && s.src[s.pos] != '\n' {
-		switch {
-		case s.src[s.pos] == '/' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '*' && s.lang.family == cfamily:
+		switch c := s.peek(0); {
+		case c == '/' && s.peek(1) == '*' && s.lang.family == cfamily:
 			s.block()
-			continue
-		case s.src[s.pos] == '/' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '/':
+		case c == '/' && s.peek(1) == '/':
 			s.skipLine()
-			continue
-		case s.src[s.pos] == '\\' && s.lang.family == cfamily:
-			s.pos++
-			if s.pos < len(s.src) && s.src[s.pos] == '\r' {
+		case c == '\\' && s.lang.family == cfamily:
+			if s.pos++; s.peek(0) == '\r' {
 				s.pos++
 			}
-			if s.pos < len(s.src) && s.src[s.pos] == '\n' {
+			if s.peek(0) == '\n' {
 				s.newline()
 			}
-			continue
+		default:
+			s.pos++
 		}
-		s.pos++
 	}
 	body := strings.TrimLeft(s.src[start:s.pos], " \t")
-	end := 0
-	for end < len(body) && wordByte[body[end]] != 0 {
-		end++
-	}
-	d.name, d.rest = body[:end], strings.TrimSpace(body[end:])
+	d.name = body[:wordLength(body)]
+	d.rest = strings.TrimSpace(body[len(d.name):])
 	s.directives = append(s.directives, d)
 	s.atLineStart = true
 }
@@ -416,10 +433,10 @@ func sentence(lines []string) string {
 			}
 			continue
 		}
-		if l[0] == '@' || l[0] == '\\' || strings.HasPrefix(l, "# ") || strings.HasPrefix(l, "```") || strings.HasPrefix(l, "<remarks") || strings.HasPrefix(l, "<param") || strings.HasPrefix(l, "<returns") {
+		if hasPrefix(l, "@", "\\", "# ", "```", "<remarks", "<param", "<returns") {
 			break
 		}
-		if b.Len() == 0 && toolNote(l) {
+		if b.Len() == 0 && hasPrefix(l, toolNotes...) {
 			continue
 		}
 		if b.Len() > 0 {
@@ -441,23 +458,17 @@ func sentence(lines []string) string {
 	return clip(firstSentence(s), maxDoc)
 }
 
-func toolNote(l string) bool {
-	for _, n := range toolNotes {
-		if strings.HasPrefix(l, n) {
-			return true
-		}
-	}
-	return false
+func hasPrefix(s string, any ...string) bool {
+	return slices.ContainsFunc(any, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+func hasSuffix(s string, any ...string) bool {
+	return slices.ContainsFunc(any, func(p string) bool { return strings.HasSuffix(s, p) })
 }
 
 // hasLetters reports whether a line has letters.
 func hasLetters(l string) bool {
-	for i := range len(l) {
-		if wordByte[l[i]] == wordHead && l[i] != '_' {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(l, func(c rune) bool { return c >= 0x80 || wordByte[c] == wordHead && c != '_' })
 }
 
 // withoutCommentMarks removes comment marks from a line.
@@ -482,11 +493,9 @@ func firstSentence(s string) string {
 		if s[i] != '.' && s[i] != '!' && s[i] != '?' || s[i+1] != ' ' {
 			continue
 		}
-		head := s[:i]
-		if strings.HasSuffix(head, "e.g") || strings.HasSuffix(head, "i.e") || strings.HasSuffix(head, "vs") || strings.HasSuffix(head, "etc") || strings.HasSuffix(head, "cf") {
-			continue
+		if !hasSuffix(s[:i], "e.g", "i.e", "vs", "etc", "cf") {
+			return s[:i+1]
 		}
-		return s[:i+1]
 	}
 	return s
 }

@@ -21,7 +21,6 @@ func (r *reader) rust() {
 
 type rustReader struct {
 	*reader
-	depth  int
 	bodies []span
 	owners map[int]string // qualified type names of members of impl blocks, by index in File.Decls
 	traits []implemented
@@ -43,14 +42,7 @@ type rustLevel struct {
 }
 
 func (c *rustReader) items(i, end int, l rustLevel) {
-	if c.depth++; c.depth > maxDepth {
-		c.depth--
-		return
-	}
-	for i < end {
-		i = max(c.item(i, end, l), i+1)
-	}
-	c.depth--
+	c.nested(i, end, func(i int) int { return c.item(i, end, l) })
 }
 
 // item reads one item with its attributes.
@@ -71,23 +63,17 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 		for k := open + 1; k < last && k < open+6; k++ {
 			test = test || c.is(k, "test") && c.op(k-1) == opPath
 		}
-		c.attribute(open+1, last)
+		c.markNotUse(open+1, last)
 		i = last + 1
 	}
 	d := declaration{within: l.scope, parent: l.parent, first: first, head: i, test: test, exported: l.public}
-	if c.is(i, "pub") {
-		d.exported = c.op(i+1) != '('
-		i++
-		if c.op(i) == '(' {
-			i = c.match(i) + 1
-		}
-	}
+	i, d.exported = c.public(i, l.public)
 	d.exported = d.exported && c.exported(l.parent)
 	for c.kind(i) == word && i < end {
 		switch w := c.text(i); w {
 		case "default", "async", "unsafe", "safe", "auto", "gen":
 			if c.kind(i+1) != word {
-				return c.invocation(i, end)
+				return c.skipItem(i, end)
 			}
 			i++
 			continue
@@ -117,7 +103,6 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 			if c.kind(i+1) == word {
 				return c.typeDecl(i, end, d)
 			}
-			return c.invocation(i, end)
 		case "trait":
 			return c.trait(i, end, d)
 		case "impl":
@@ -133,71 +118,58 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 		case "macro_rules":
 			return c.macro(i, end, d)
 		}
-		return c.invocation(i, end)
+		return c.skipItem(i, end)
 	}
 	return c.skip(i)
 }
 
-// attribute marks the names in an attribute as no uses, except for the traits of a derive.
-func (c *rustReader) attribute(i, end int) { c.markNotUse(i, end) }
-
-// invocation skips a macro call or anything else that is not an item.
-func (c *rustReader) invocation(i, end int) int {
-	for i < end {
-		switch c.op(i) {
-		case ';':
-			return i + 1
-		case '{':
-			return c.match(i) + 1
-		}
-		i = c.skip(i)
+// public reads "pub" and "pub(crate)" at i, if they are there, and returns the token after them and whether the item is
+// public.
+func (c *rustReader) public(i int, otherwise bool) (next int, public bool) {
+	switch {
+	case !c.is(i, "pub"):
+		return i, otherwise
+	case c.op(i+1) == '(':
+		return c.match(i+1) + 1, false
 	}
-	return end
+	return i + 1, true
 }
 
 // headEnd returns the brace or semicolon that ends the heading of an item.
-func (c *rustReader) headEnd(i, end int) int {
-	for i < end && c.op(i) != '{' && c.op(i) != ';' && c.op(i) != '}' {
-		i = c.skip(i)
-	}
-	return min(i, end)
-}
+func (c *rustReader) headEnd(i, end int) int { return min(c.find(i, end, '{', ';', '}'), end) }
 
 func (c *rustReader) function(i, end int, d declaration, l rustLevel) int {
 	at := i + 1
 	if c.kind(at) != word {
 		return at
 	}
-	c.mark(at, notUse)
-	open := at + 1
-	types := open
-	if c.op(open) == '<' {
-		if shut := c.angle(open); shut > 0 {
-			open = shut + 1
-		}
-	}
-	stop := c.headEnd(open, end)
-	d.kind, d.name, d.stop, d.last = codegraph.KindFunction, c.text(at), stop, c.match(stop)
-	if l.member {
+	open := c.afterTypes(at + 1)
+	d.kind, d.stop = codegraph.KindFunction, c.headEnd(open, end)
+	if d.last = c.match(d.stop); l.member {
 		d.kind = codegraph.KindMethod
 	}
-	n := c.declare(d)
+	n := c.declareAt(at, d)
 	c.owned(n, l)
 	last := int(c.places[n].last)
-	c.typeParameters(types, last)
+	c.typeParameters(at+1, at+1, last)
 	if c.op(open) == '(' {
-		c.list(open+1, c.match(open), func(i, end int) {
-			colon := i
-			for colon < end && c.op(colon) != ':' {
-				colon++
-			}
-			c.pattern(i, colon, open, last)
-		})
+		c.parameters(open+1, c.match(open), open, last)
 	}
-	if c.op(stop) == '{' {
-		c.bodies = append(c.bodies, span{stop, last})
+	if c.op(d.stop) == '{' {
+		c.bodies = append(c.bodies, span{d.stop, last})
 	}
 	return last + 1
+}
+
+// parameters binds the names in the parameters between i and end, for the tokens from first to last.
+func (c *rustReader) parameters(i, end, first, last int) {
+	c.list(i, end, func(i, end int) {
+		colon := i
+		for colon < end && c.op(colon) != ':' {
+			colon++
+		}
+		c.pattern(i, colon, first, last)
+	})
 }
 
 func (c *rustReader) owned(n int, l rustLevel) {
@@ -206,55 +178,25 @@ func (c *rustReader) owned(n int, l rustLevel) {
 	}
 }
 
-// typeParameters binds "<'a, T: U, const N: usize>".
-func (c *rustReader) typeParameters(i, last int) {
-	if c.op(i) != '<' {
-		return
-	}
-	shut := c.angle(i)
-	if shut < 0 {
-		return
-	}
-	c.list(i+1, shut, func(k, end int) {
-		if c.is(k, "const") {
-			k++
-		}
-		if k < end {
-			c.local(k, i, last)
-		}
-	})
-}
-
 // impl reads "impl<T> Trait<T> for Type<T> where … { … }".
 func (c *rustReader) impl(i, end int, l rustLevel) int {
-	k := i + 1
-	types := k
-	if c.op(k) == '<' {
-		if shut := c.angle(k); shut > 0 {
-			k = shut + 1
-		}
-	}
-	stop := c.headEnd(k, end)
+	types := i + 1
+	first, trait := c.afterTypes(types), -1
+	stop := c.headEnd(first, end)
 	if c.op(stop) != '{' {
 		return stop + 1
 	}
-	first, trait := k, -1
-	for n := k; n < stop; n = c.skip(n) {
-		if c.is(n, "where") {
-			break
-		}
+	for n := first; n < stop && !c.is(n, "where"); n = c.skip(n) {
 		if c.is(n, "for") && c.op(n+1) != '<' {
-			trait, first = k, n+1
+			trait, first = first, n+1
 			break
 		}
 		if c.op(n) == '<' {
-			if shut := c.angle(n); shut > 0 {
-				n = shut
-			}
+			n = max(c.angle(n), n)
 		}
 	}
 	last := c.match(stop)
-	c.typeParameters(types, last)
+	c.typeParameters(types, types, last)
 	owner := c.implType(first, stop, l.scope)
 	if owner == "" && trait >= 0 && c.kind(trait) == word { // an impl for all types: its members belong to the trait
 		owner = c.implType(trait, stop, l.scope)
@@ -264,7 +206,6 @@ func (c *rustReader) impl(i, end int, l rustLevel) int {
 		c.bodies = append(c.bodies, span{stop, last})
 		return last + 1
 	}
-	inner := rustLevel{parent: -1, scope: owner, member: true, public: trait >= 0, owner: owner}
 	if trait >= 0 {
 		for c.op(trait) == '!' || c.op(trait) == '?' {
 			trait++
@@ -274,9 +215,9 @@ func (c *rustReader) impl(i, end int, l rustLevel) int {
 			at += 2
 		}
 		c.markNotUse(trait, at+1)
-		c.traits = append(c.traits, implemented{inner.owner, trait, at})
+		c.traits = append(c.traits, implemented{owner, trait, at})
 	}
-	c.items(stop+1, min(last, end), inner)
+	c.items(stop+1, min(last, end), rustLevel{parent: -1, scope: owner, member: true, public: trait >= 0, owner: owner})
 	return last + 1
 }
 
@@ -311,23 +252,17 @@ func (c *rustReader) implType(i, stop int, scope string) string {
 
 // assignOwners sets the parents of members of impl blocks, and adds the traits that types implement.
 func (c *rustReader) assignOwners() {
-	for n := range c.file.Decls {
-		if owner, ok := c.owners[n]; ok {
-			if t, ok := c.declared[owner]; ok && t != n {
-				switch c.file.Decls[t].Kind {
-				case codegraph.KindType, codegraph.KindInterface:
-					c.file.Decls[n].Parent = t
-				}
-			}
+	for n, owner := range c.owners {
+		if t, ok := c.declared[owner]; ok && t != n && (c.file.Decls[t].Kind == codegraph.KindType || c.file.Decls[t].Kind == codegraph.KindInterface) {
+			c.file.Decls[n].Parent = t
 		}
 	}
 	for _, t := range c.traits {
-		from := -1
-		kind := codegraph.References
+		o := ownUse{from: -1, kind: codegraph.References, first: t.first, last: t.last}
 		if n, ok := c.declared[t.owner]; ok && c.file.Decls[n].Kind != codegraph.KindFunction {
-			from, kind = n, codegraph.Implements
+			o.from, o.kind = n, codegraph.Implements
 		}
-		c.own = append(c.own, ownUse{from: from, kind: kind, first: t.first, last: t.last})
+		c.own = append(c.own, o)
 	}
 }
 
@@ -338,25 +273,21 @@ func (c *rustReader) mod(i, end int, d declaration, l rustLevel) int {
 		return at
 	}
 	c.mark(at, notUse)
-	name := c.text(at)
 	if c.op(at+1) == ';' {
-		mod := joinDotted(l.scope, name)
-		c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.intern("mod " + name), Target: c.intern(codegraph.ID(codegraph.KindPackage, mod)), Line: c.line(i)})
-		c.names[c.intern(name)] = rustModule(c.intern(mod))
+		mod := joinDotted(l.scope, c.text(at))
+		c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.intern("mod " + c.text(at)), Target: c.intern(codegraph.ID(codegraph.KindPackage, mod)), Line: c.line(i)})
+		c.names[c.intern(c.text(at))] = name{qualified: c.intern(mod), module: true}
 		return at + 2
 	}
 	if c.op(at+1) != '{' {
 		return at + 1
 	}
-	d.kind, d.name, d.stop, d.last = codegraph.KindPackage, name, at+1, c.match(at+1)
-	d.test = false
-	n := c.declare(d)
+	d.kind, d.stop, d.last, d.test = codegraph.KindPackage, at+1, c.match(at+1), false
+	n := c.declareAt(at, d)
 	c.mark(at+1, container)
 	c.items(at+2, min(d.last, end), rustLevel{parent: n, scope: c.file.Decls[n].Qualified})
 	return d.last + 1
 }
-
-func rustModule(q string) name { return name{qualified: q, module: true} }
 
 // bindBody binds the local names of a body: let, for, if let, match arms, closures.
 func (c *rustReader) bindBody(b span) {
@@ -400,15 +331,13 @@ func (c *rustReader) bindBody(b span) {
 
 // innerParameters binds the parameters of a function within a function.
 func (c *rustReader) innerParameters(open, end int) {
-	if c.op(open) == '<' {
-		open = c.angle(open) + 1
-	}
+	open = c.afterTypes(open)
 	if c.op(open) != '(' {
 		return
 	}
 	stop := c.headEnd(open, end)
 	c.list(open+1, c.match(open), func(i, end int) {
-		if c.kind(i) == word && c.op(i+1) == ':' {
+		if c.op(i+1) == ':' {
 			c.local(i, open, c.match(stop))
 		}
 	})
@@ -426,13 +355,7 @@ func (c *rustReader) closure(i int) bool {
 func (c *rustReader) closureParameters(i, last int) {
 	for k := i + 1; k < i+64 && k <= last; k++ {
 		if c.op(k) == '|' {
-			c.list(i+1, k, func(from, end int) {
-				colon := from
-				for colon < end && c.op(colon) != ':' {
-					colon++
-				}
-				c.pattern(from, colon, i, last)
-			})
+			c.parameters(i+1, k, i, last)
 			return
 		}
 	}
@@ -441,16 +364,13 @@ func (c *rustReader) closureParameters(i, last int) {
 // pattern binds the names in a pattern: lower-case words without a bracket, path or colon after them.
 func (c *rustReader) pattern(i, end, first, last int) {
 	for ; i < end; i++ {
-		if !c.name(i) || !lower(c.text(i)) && c.text(i) != "_" {
-			continue
-		}
-		if o := c.op(i + 1); o == '(' || o == opPath || o == '!' || o == '.' || c.op(i-1) == opPath {
-			continue
-		}
-		if c.op(i+1) == ':' && i+1 < end {
+		o := c.op(i + 1)
+		switch {
+		case !c.name(i) || !lower(c.text(i)) && c.text(i) != "_" || o == '(' || o == opPath || o == '!' || o == '.' || c.op(i-1) == opPath:
+		case o == ':' && i+1 < end:
 			c.mark(i, notUse) // a field
-			continue
+		default:
+			c.local(i, first, last)
 		}
-		c.local(i, first, last)
 	}
 }

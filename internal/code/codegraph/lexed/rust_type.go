@@ -1,6 +1,7 @@
 package lexed
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -10,16 +11,12 @@ import (
 
 // typeDecl reads a struct, an enum or a union.
 func (c *rustReader) typeDecl(i, end int, d declaration) int {
-	at := i + 1
-	c.mark(at, notUse)
-	d.kind, d.name = codegraph.KindType, c.text(at)
-	open := at + 1
-	types := open
-	stop := c.headEnd(open, end)
-	d.stop, d.last = stop, c.match(stop)
-	n := c.declare(d)
+	at, enum := i+1, c.is(i, "enum")
+	stop := c.headEnd(at+1, end)
+	d.kind, d.stop, d.last = codegraph.KindType, stop, c.match(stop)
+	n := c.declareAt(at, d)
 	p := c.file.Decls[n]
-	c.typeParameters(types, d.last)
+	c.typeParameters(at+1, at+1, d.last)
 	if c.op(stop) != '{' {
 		return stop + 1
 	}
@@ -30,33 +27,19 @@ func (c *rustReader) typeDecl(i, end int, d declaration) int {
 			c.markNotUse(i, c.match(i+1))
 			i = c.match(i+1) + 1
 		}
-		head, public := i, c.is(at-1, "enum")
-		if c.is(i, "pub") {
-			i++
-			public = c.op(i) != '('
-			if c.op(i) == '(' {
-				i = c.match(i) + 1
-			}
-		}
+		head := i
+		i, public := c.public(i, enum)
 		if c.kind(i) != word || i >= end {
 			return
 		}
-		c.mark(i, notUse)
-		if c.is(at-1, "enum") {
-			c.markFieldNames(i, end)
+		for k := i; k < end && enum; k++ { // the names of a variant's fields
+			if c.kind(k) == word && c.op(k+1) == ':' {
+				c.mark(k, notUse)
+			}
 		}
-		c.declare(declaration{kind: codegraph.KindProperty, name: c.text(i), within: p.Qualified, parent: n, first: first, head: head, stop: end, last: end - 1, exported: public && p.Exported})
+		c.declareAt(i, declaration{kind: codegraph.KindProperty, within: p.Qualified, parent: n, first: first, head: head, stop: end, last: end - 1, exported: public && p.Exported})
 	})
 	return d.last + 1
-}
-
-// markFieldNames marks the names of a variant's fields as no uses.
-func (c *rustReader) markFieldNames(i, end int) {
-	for ; i < end; i++ {
-		if c.kind(i) == word && c.op(i+1) == ':' {
-			c.mark(i, notUse)
-		}
-	}
 }
 
 func (c *rustReader) trait(i, end int, d declaration) int {
@@ -64,16 +47,11 @@ func (c *rustReader) trait(i, end int, d declaration) int {
 	if c.kind(at) != word {
 		return at
 	}
-	c.mark(at, notUse)
 	stop := c.headEnd(at+1, end)
-	d.kind, d.name, d.stop, d.last = codegraph.KindInterface, c.text(at), stop, c.match(stop)
-	n := c.declare(d)
-	c.typeParameters(at+1, d.last)
-	k := at + 1
-	if c.op(k) == '<' {
-		k = max(c.angle(k)+1, k+1)
-	}
-	if c.op(k) == ':' {
+	d.kind, d.stop, d.last = codegraph.KindInterface, stop, c.match(stop)
+	n := c.declareAt(at, d)
+	c.typeParameters(at+1, at+1, d.last)
+	if k := c.afterTypes(at + 1); c.op(k) == ':' {
 		c.bounds(n, k+1, stop)
 	}
 	if c.op(stop) == '{' {
@@ -99,10 +77,9 @@ func (c *rustReader) bounds(n, i, stop int) {
 func (c *rustReader) alias(i, end int, d declaration, l rustLevel) int {
 	stop := c.headEnd(i, end)
 	if c.kind(i+1) == word {
-		c.mark(i+1, notUse)
-		d.kind, d.name, d.stop, d.last = codegraph.KindType, c.text(i+1), stop, stop
-		c.owned(c.declare(d), l)
-		c.typeParameters(i+2, stop)
+		d.kind, d.stop, d.last = codegraph.KindType, stop, stop
+		c.owned(c.declareAt(i+1, d), l)
+		c.typeParameters(i+2, i+2, stop)
 	}
 	return stop + 1
 }
@@ -113,13 +90,9 @@ func (c *rustReader) value(i, end int, d declaration, l rustLevel) int {
 	if c.is(at, "mut") || c.is(at, "ref") {
 		at++
 	}
-	stop := at
-	for stop < end && c.op(stop) != ';' {
-		stop = c.skip(stop)
-	}
+	stop := c.find(at, end, ';')
 	if c.kind(at) == word && !c.is(at, "_") {
-		c.mark(at, notUse)
-		d.kind, d.name, d.stop, d.last = codegraph.KindVariable, c.text(at), stop, min(stop, end-1)
+		d.kind, d.stop, d.last = codegraph.KindVariable, stop, min(stop, end-1)
 		if l.member {
 			d.kind = codegraph.KindProperty
 		}
@@ -129,9 +102,8 @@ func (c *rustReader) value(i, end int, d declaration, l rustLevel) int {
 				break
 			}
 		}
-		n := c.declare(d)
-		c.owned(n, l)
-		c.bodies = append(c.bodies, span{at, min(stop, end-1)})
+		c.owned(c.declareAt(at, d), l)
+		c.bodies = append(c.bodies, span{at, d.last})
 	}
 	return stop + 1
 }
@@ -139,23 +111,18 @@ func (c *rustReader) value(i, end int, d declaration, l rustLevel) int {
 // macro reads "macro_rules! name { … }". It skips the body, which is not code of this file.
 func (c *rustReader) macro(i, end int, d declaration) int {
 	if c.op(i+1) != '!' || c.kind(i+2) != word {
-		return c.invocation(i, end)
+		return c.skipItem(i, end)
 	}
-	open := i + 3
-	lastTok := c.match(open)
-	c.markNotUse(i, lastTok)
-	exported := strings.Contains(c.signature(d.first, i), "macro_export")
-	d.kind, d.name, d.stop, d.last, d.exported = codegraph.KindFunction, c.text(i+2), open, lastTok, exported
-	c.declare(d)
-	return lastTok + 1
+	d.kind, d.stop, d.last = codegraph.KindFunction, i+3, c.match(i+3)
+	d.exported = strings.Contains(c.signature(d.first, i), "macro_export")
+	c.markNotUse(i, d.last)
+	c.declareAt(i+2, d)
+	return d.last + 1
 }
 
 // useTree reads a use declaration: "use a::{b, c::{self, d as e}, f::*};".
 func (c *rustReader) useTree(i, end int, scope string, public bool) int {
-	stop := i
-	for stop < end && c.op(stop) != ';' && c.op(stop) != '}' {
-		stop = c.skip(stop)
-	}
+	stop := c.find(i, end, ';', '}')
 	c.markNotUse(i, min(stop, end))
 	type branch struct {
 		prefix   []string
@@ -215,13 +182,10 @@ func (c *rustReader) noteImportedName(path []string, alias, scope string, line i
 	if path[len(path)-1] == "self" && len(path) > 1 {
 		path = path[:len(path)-1]
 	}
-	local := path[len(path)-1]
-	if alias != "" {
-		local = alias
-	}
+	local := cmp.Or(alias, path[len(path)-1])
 	q, ours := c.absolute(scope, path)
 	imp := codegraph.Import{Path: c.intern(written), Name: c.intern(alias), Line: line}
-	module := c.set.rust.isModule(q) || len(path) == 1 && ours || !c.set.rust.known && lower(lastPart(q)) && len(path) < 3
+	module := c.set.rust.modules[q] || len(path) == 1 && ours || !c.set.rust.known && lower(lastPart(q)) && len(path) < 3
 	target := q
 	if !module && len(path) > 1 {
 		target = parentModule(q)
@@ -234,14 +198,14 @@ func (c *rustReader) noteImportedName(path []string, alias, scope string, line i
 	if local == "_" {
 		return
 	}
-	n := name{}
-	if ours {
-		n = name{qualified: c.intern(q), module: module}
-		if public && !module {
-			c.addScope(target)
-		}
+	if !ours {
+		c.names[c.intern(local)] = name{}
+		return
 	}
-	c.names[c.intern(local)] = n
+	c.names[c.intern(local)] = name{qualified: c.intern(q), module: module}
+	if public && !module {
+		c.addScope(target)
+	}
 }
 
 // absolute returns the full name of a path. The path may begin with a module that this file declares. ours is false for
@@ -275,8 +239,7 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 		path = append(path, s.text(k))
 	}
 	first, rest := path[0], strings.Join(path[1:], ".")
-	switch first {
-	case "crate", "super", "self":
+	if first == "crate" || first == "super" || first == "self" {
 		q, ours := s.set.rust.absolute(s.moduleAround(), path)
 		if imp, ok := s.names[lastPart(q)]; ok && parentModule(q) == s.scope {
 			return imp.qualified, true, imp.qualified != "" && !imp.module
@@ -305,11 +268,8 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 
 // moduleAround returns the module that contains the present token. It may be a module within the file.
 func (s *search) moduleAround() string {
-	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
-		if s.file.Decls[d].Kind == codegraph.KindPackage {
-			return s.file.Decls[d].Qualified
-		}
-		d = s.file.Decls[d].Parent
+	if d := s.enclosing(codegraph.KindPackage); d >= 0 {
+		return s.file.Decls[d].Qualified
 	}
 	return s.scope
 }
@@ -391,14 +351,9 @@ func (p *rustPaths) module(file string) string {
 	return joinDotted(crate, strings.Join(rest, "."))
 }
 
-func (p *rustPaths) isModule(q string) bool { return p.modules[q] }
-
 // absolute returns the full name of a path used in the module scope. ours is false for a path in a library.
 func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool) {
-	crate := scope
-	if i := strings.IndexByte(scope, '.'); i >= 0 {
-		crate = scope[:i]
-	}
+	crate, _, _ := strings.Cut(scope, ".")
 	for _, kind := range []string{".tests", ".examples", ".benches"} {
 		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file next to src is a crate
 			name, _, _ := strings.Cut(rest, ".")
@@ -406,29 +361,22 @@ func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool)
 			break
 		}
 	}
-	var base string
-	at := 0
-	switch parts[0] {
-	case "crate":
-		at, base = 1, crate
-	case "self":
-		at, base = 1, scope
-	case "super":
-		base = scope
-		for at < len(parts) && parts[at] == "super" {
-			base = parentModule(base)
-			at++
+	base, rest := scope, parts[1:]
+	switch first := joinDotted(scope, parts[0]); {
+	case parts[0] == "crate":
+		base = crate
+	case parts[0] == "self":
+	case parts[0] == "super":
+		base = parentModule(base)
+		for len(rest) > 0 && rest[0] == "super" {
+			base, rest = parentModule(base), rest[1:]
 		}
+	case p.modules[first]:
+		base = first
+	case p.crates[parts[0]]:
+		base = parts[0]
 	default:
-		first := joinDotted(scope, parts[0])
-		switch {
-		case p.modules[first]:
-			at, base = 1, first
-		case p.crates[parts[0]]:
-			at, base = 1, parts[0]
-		default:
-			return strings.Join(parts, "."), false
-		}
+		return strings.Join(parts, "."), false
 	}
-	return joinDotted(base, strings.Join(parts[at:], ".")), true
+	return joinDotted(base, strings.Join(rest, ".")), true
 }

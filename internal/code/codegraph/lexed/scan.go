@@ -73,12 +73,11 @@ func (s *scanner) step() {
 		s.at()
 	case c == '<' && s.lang.tags && !s.plain && s.tagStarts():
 		s.openTag()
-	case c == '\\' && s.pos+1 < len(s.src) && (s.src[s.pos+1] == '\n' || s.src[s.pos+1] == '\r'):
-		s.pos++ // a continued line: what follows does not start a line
-		for s.pos < len(s.src) && s.src[s.pos] == '\r' {
+	case c == '\\' && (s.peek(1) == '\n' || s.peek(1) == '\r'):
+		for s.pos++; s.peek(0) == '\r'; { // a continued line: what follows does not start a line
 			s.pos++
 		}
-		if s.pos < len(s.src) && s.src[s.pos] == '\n' {
+		if s.peek(0) == '\n' {
 			s.newline()
 			s.atLineStart = false
 		}
@@ -123,7 +122,7 @@ func (s *scanner) columns(at int) int32 {
 func (s *scanner) punct() {
 	start := s.pos
 	o, n := punctuation(s.src[start:])
-	if s.lang.family == python && o == '/' && n == 1 && start+1 < len(s.src) && s.src[start+1] == '/' {
+	if s.lang.family == python && o == '/' && s.peek(1) == '/' {
 		n = 2
 	}
 	s.pos += n
@@ -141,26 +140,40 @@ func (s *scanner) punct() {
 
 func (s *scanner) word() {
 	start := s.pos
-	dollar := s.lang.family == script || s.lang.family == java || s.lang.family == cfamily
-	for s.pos < len(s.src) && (wordByte[s.src[s.pos]] != 0 || dollar && s.src[s.pos] == '$') {
+	for s.skipWord(); s.peek(0) == '$' && (s.lang.family == script || s.lang.family == java || s.lang.family == cfamily); s.skipWord() {
 		s.pos++
 	}
-	if s.pos < len(s.src) && (s.src[s.pos] == '"' || s.src[s.pos] == '\'' || s.src[s.pos] == '#') && s.prefixed(start) {
+	if c := s.peek(0); (c == '"' || c == '\'' || c == '#') && s.prefixed(start) {
 		return
 	}
 	s.emit(word, 0, start, s.line)
+}
+
+// peek returns the byte that is n bytes after the present position; 0 behind the end of the text.
+func (s *scanner) peek(n int) byte {
+	if s.pos+n < len(s.src) {
+		return s.src[s.pos+n]
+	}
+	return 0
+}
+
+func (s *scanner) skipWord() { s.pos += wordLength(s.src[s.pos:]) }
+
+// wordLength returns the length of the word at the beginning of a text.
+func wordLength(s string) int {
+	for i := range len(s) {
+		if wordByte[s[i]] == 0 {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // number reads a number: digits, letters, separators, a point before a digit, a sign after an exponent, and a suffix.
 func (s *scanner) number() {
 	start := s.pos
 	for s.pos < len(s.src) {
-		c := s.src[s.pos]
-		next := byte(0)
-		if s.pos+1 < len(s.src) {
-			next = s.src[s.pos+1]
-		}
-		switch {
+		switch c, next := s.src[s.pos], s.peek(1); {
 		case wordByte[c] != 0:
 		case c == '.' && (next >= '0' && next <= '9'):
 		case (c == '+' || c == '-') && (s.src[s.pos-1]|32) == 'e' && next >= '0' && next <= '9' && !(s.src[start] == '0' && start+1 < s.pos && s.src[start+1]|32 == 'x'):
@@ -260,7 +273,7 @@ func (s *scanner) resume(start int) bool {
 	s.pop()
 	s.emit(punct, '}', start, s.line)
 	if m.kind == inTemplate {
-		for n := 1; n < m.literal.openBraces && s.pos < len(s.src) && s.src[s.pos] == '}'; n++ {
+		for n := 1; n < m.literal.openBraces && s.peek(0) == '}'; n++ {
 			s.pos++
 		}
 		l := m.literal
@@ -295,13 +308,9 @@ func (s *scanner) tagStarts() bool {
 	if !s.lang.types {
 		return true
 	}
-	end := 0
-	for end < len(rest) && wordByte[rest[end]] != 0 {
-		end++
-	}
+	end := wordLength(rest)
 	name, after := rest[:end], strings.TrimLeft(rest[end:min(len(rest), end+200)], " \t\r\n")
-	generic := strings.HasPrefix(after, ",") || strings.HasPrefix(after, "extends ") || strings.HasPrefix(after, "=")
-	return !generic && name != "const" && !(strings.HasPrefix(after, ">(") && end > 0 && end <= 2 && name[0] <= 'Z')
+	return !hasPrefix(after, ",", "extends ", "=") && name != "const" && !(hasPrefix(after, ">(") && end > 0 && end <= 2 && name[0] <= 'Z')
 }
 
 // openTag reads "<" and the name after it.
@@ -309,17 +318,17 @@ func (s *scanner) openTag() {
 	s.pos++
 	s.emit(punct, '<', s.pos-1, s.line)
 	s.push(mode{kind: inTag, depth: s.depth})
-	for s.pos < len(s.src) && wordByte[s.src[s.pos]] == wordHead {
+	for wordByte[s.peek(0)] == wordHead {
 		start := s.pos
-		for s.pos < len(s.src) && (wordByte[s.src[s.pos]] != 0 || s.src[s.pos] == '-' || s.src[s.pos] == ':') {
+		for s.skipWord(); s.peek(0) == '-' || s.peek(0) == ':'; s.skipWord() {
 			s.pos++
 		}
-		if c := s.src[start]; c >= 'a' && c <= 'z' && (s.pos >= len(s.src) || s.src[s.pos] != '.') {
+		if c := s.src[start]; c >= 'a' && c <= 'z' && s.peek(0) != '.' {
 			s.emit(text, 0, start, s.line) // an HTML element, not a component
 			return
 		}
 		s.emit(word, 0, start, s.line)
-		if s.pos >= len(s.src) || s.src[s.pos] != '.' {
+		if s.peek(0) != '.' {
 			return
 		}
 		s.punct()
@@ -328,10 +337,7 @@ func (s *scanner) openTag() {
 
 // tag reads the next piece of a tag or of the text between tags.
 func (s *scanner) tag() {
-	c, next := s.src[s.pos], byte(0)
-	if s.pos+1 < len(s.src) {
-		next = s.src[s.pos+1]
-	}
+	c, next := s.src[s.pos], s.peek(1)
 	if s.mode() == inTag {
 		switch {
 		case c == '>':
@@ -345,15 +351,10 @@ func (s *scanner) tag() {
 		case c == '"' || c == '\'':
 			s.pos++
 			s.literal(literal{quote: c, count: 1, raw: true, lines: true}, s.pos-1)
-		case c == '{':
-			s.push(mode{kind: inTagExpression, depth: s.depth})
-			s.brace()
 		case c == '<': // type arguments of a component
 			s.types()
-		case c == '\n':
-			s.newline()
 		default:
-			s.pos++
+			s.tagPart()
 		}
 		return
 	}
@@ -370,10 +371,18 @@ func (s *scanner) tag() {
 		s.endTag()
 	case c == '<' && (next == '>' || wordByte[next] == wordHead):
 		s.openTag()
-	case c == '{':
+	default:
+		s.tagPart()
+	}
+}
+
+// tagPart reads an expression, a line end or a character in a tag or between tags.
+func (s *scanner) tagPart() {
+	switch s.src[s.pos] {
+	case '{':
 		s.push(mode{kind: inTagExpression, depth: s.depth})
 		s.brace()
-	case c == '\n':
+	case '\n':
 		s.newline()
 	default:
 		s.pos++
@@ -390,8 +399,7 @@ func (s *scanner) endTag() {
 
 // types skips a list of type arguments in a tag.
 func (s *scanner) types() {
-	depth := 0
-	for s.pos < len(s.src) {
+	for depth := 0; s.pos < len(s.src); s.pos++ {
 		switch s.src[s.pos] {
 		case '<':
 			depth++
@@ -403,6 +411,5 @@ func (s *scanner) types() {
 		case '\n', '{', '/':
 			return
 		}
-		s.pos++
 	}
 }

@@ -19,9 +19,7 @@ func (s *scanner) quote(c byte) {
 	l := literal{quote: c, count: 1}
 	switch s.lang.family {
 	case script:
-		if c == '`' {
-			l.lines, l.dollar = true, true
-		}
+		l.lines, l.dollar = c == '`', c == '`'
 	case python:
 		l = triple(l, s.src[start:])
 	case java:
@@ -56,11 +54,7 @@ func triple(l literal, s string) literal {
 
 // rawQuotes turns l into a raw string of C# if s begins with three or more quotes.
 func rawQuotes(l literal, s string) literal {
-	n := 0
-	for n < len(s) && s[n] == '"' {
-		n++
-	}
-	if n >= 3 {
+	if n := len(s) - len(strings.TrimLeft(s, `"`)); n >= 3 {
 		l.count, l.raw, l.lines = n, true, true
 	}
 	return l
@@ -86,41 +80,38 @@ func (s *scanner) literal(l literal, start int) {
 			s.line++
 			s.lineStart = s.pos + 1
 		case c == '\\' && !l.raw:
-			if s.lang.family == python && l.openBraces > 0 && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{' {
+			if s.lang.family == python && l.openBraces > 0 && s.peek(1) == '{' {
 				break // no escape: an expression begins, or two braces stand for one
 			}
-			s.pos++
-			if s.pos < len(s.src) && s.src[s.pos] == '\r' {
+			if s.pos++; s.peek(0) == '\r' {
 				s.pos++
 			}
-			if s.pos < len(s.src) && s.src[s.pos] == '\n' {
+			if s.peek(0) == '\n' {
 				s.line++
 				s.lineStart = s.pos + 1
 			}
 		case c == l.quote && s.closes(l):
-			if l.double && s.pos+1 < len(s.src) && s.src[s.pos+1] == c {
+			if l.double && s.peek(1) == c {
 				s.pos++
 				break
 			}
 			s.pos += l.count
 			s.emitText(start, line, lineStart)
 			return
-		case c == '$' && l.dollar && !s.plain && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{':
+		case c == '$' && l.dollar && !s.plain && s.peek(1) == '{':
 			s.pos++
 			s.openExpression(l, start, line, lineStart)
 			return
 		case c == '{' && l.openBraces > 0 && !s.plain:
 			n := 1
-			for s.pos+n < len(s.src) && s.src[s.pos+n] == '{' {
+			for s.peek(1) == '{' {
+				s.pos++
 				n++
 			}
-			if n < l.openBraces || l.openBraces == 1 && n%2 == 0 {
-				s.pos += n - 1
-				break
+			if n >= l.openBraces && (l.openBraces > 1 || n%2 == 1) {
+				s.openExpression(l, start, line, lineStart)
+				return
 			}
-			s.pos += n - 1
-			s.openExpression(l, start, line, lineStart)
-			return
 		}
 		s.pos++
 	}
@@ -146,23 +137,12 @@ func (s *scanner) emitText(start, line, lineStart int) {
 // unpairedQuote emits a quote without a partner as punctuation. It does nothing after an expression in a string, where
 // there is no quote.
 func (s *scanner) unpairedQuote(start int) {
-	if start == s.pos {
-		return
+	if start < s.pos {
+		s.emit(punct, op(s.src[s.pos-1]), start, s.line)
 	}
-	s.emit(punct, op(s.src[s.pos-1]), start, s.line)
 }
 
-func quoteIndex(c byte) int {
-	switch c {
-	case '\'':
-		return 0
-	case '"':
-		return 1
-	case '`':
-		return 2
-	}
-	return 3
-}
+func quoteIndex(c byte) int { return strings.IndexByte("'\"`", c) }
 
 // lifetime reads a character of Rust, or a lifetime, which has no closing quote.
 func (s *scanner) lifetime() {
@@ -181,9 +161,7 @@ func (s *scanner) lifetime() {
 		}
 	}
 	s.pos++
-	for s.pos < len(s.src) && wordByte[s.src[s.pos]] != 0 {
-		s.pos++
-	}
+	s.skipWord()
 	s.emit(text, 0, start, s.line)
 }
 
@@ -240,43 +218,43 @@ func (s *scanner) prefixedRust(start int, prefix string, quote byte) bool {
 		return true
 	case "r", "br", "cr":
 		n := 0
-		for s.pos+n < len(s.src) && s.src[s.pos+n] == '#' {
+		for s.peek(n) == '#' {
 			n++
 		}
-		if s.pos+n < len(s.src) && s.src[s.pos+n] == '"' {
+		if s.peek(n) == '"' {
 			s.pos += n + 1
 			s.until("\""+strings.Repeat("#", min(n, 255)), start)
 			return true
 		}
-		if n == 1 && prefix == "r" && s.pos+1 < len(s.src) && wordByte[s.src[s.pos+1]] == wordHead {
-			s.pos++
-			start = s.pos
-			for s.pos < len(s.src) && wordByte[s.src[s.pos]] != 0 {
-				s.pos++
-			}
-			s.emit(word, 0, start, s.line)
+		if n == 1 && prefix == "r" && wordByte[s.peek(1)] == wordHead {
+			s.escapedWord()
 			return true
 		}
 	}
 	return false
 }
 
+// escapedWord reads the name after the present character.
+func (s *scanner) escapedWord() {
+	s.pos++
+	start := s.pos
+	s.skipWord()
+	s.emit(word, 0, start, s.line)
+}
+
 // until reads up to the given ending, for the string that began at start.
 func (s *scanner) until(ending string, start int) {
 	line, lineStart := s.line, s.lineStart
-	end := strings.Index(s.src[s.pos:], ending)
-	if end < 0 {
+	within, _, ended := strings.Cut(s.src[s.pos:], ending)
+	if !ended {
 		s.problem(line, "a string does not end")
-		end = len(s.src) - s.pos
-	} else {
-		end += len(ending)
+		ending = ""
 	}
-	within := s.src[s.pos : s.pos+end]
 	if n := strings.Count(within, "\n"); n > 0 {
 		s.line += n
 		s.lineStart = s.pos + strings.LastIndexByte(within, '\n') + 1
 	}
-	s.pos += end
+	s.pos += len(within) + len(ending)
 	s.emitText(start, line, lineStart)
 }
 
@@ -286,24 +264,19 @@ func (s *scanner) at() {
 	switch s.lang.family {
 	case script, java, cfamily:
 		if s.src[s.pos] == '$' {
-			s.pos++
-			for s.pos < len(s.src) && (wordByte[s.src[s.pos]] != 0 || s.src[s.pos] == '$') {
-				s.pos++
-			}
-			s.emit(word, 0, start, s.line)
+			s.word()
 			return
 		}
 	case csharp:
 		n, l := 0, literal{quote: '"', count: 1}
-		for s.pos+n < len(s.src) && (s.src[s.pos+n] == '$' || s.src[s.pos+n] == '@') && n < 16 {
-			if s.src[s.pos+n] == '$' {
+		for ; (s.peek(n) == '$' || s.peek(n) == '@') && n < 16; n++ {
+			if s.peek(n) == '$' {
 				l.openBraces++
 			} else {
 				l.raw, l.double, l.lines = true, true, true
 			}
-			n++
 		}
-		if s.pos+n < len(s.src) && s.src[s.pos+n] == '"' {
+		if s.peek(n) == '"' {
 			s.pos += n
 			if !l.double {
 				l = rawQuotes(l, s.src[s.pos:])
@@ -312,13 +285,8 @@ func (s *scanner) at() {
 			s.literal(l, start)
 			return
 		}
-		if n == 1 && s.src[s.pos] == '@' && s.pos+1 < len(s.src) && wordByte[s.src[s.pos+1]] == wordHead {
-			s.pos++
-			start = s.pos
-			for s.pos < len(s.src) && wordByte[s.src[s.pos]] != 0 {
-				s.pos++
-			}
-			s.emit(word, 0, start, s.line)
+		if n == 1 && s.src[s.pos] == '@' && wordByte[s.peek(1)] == wordHead {
+			s.escapedWord()
 			return
 		}
 	}

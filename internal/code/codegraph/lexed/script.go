@@ -2,6 +2,7 @@ package lexed
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -10,7 +11,7 @@ import (
 // script reads JavaScript and TypeScript.
 func (r *reader) script() {
 	r.scope = unit(r.file.Path)
-	s := &scriptReader{reader: r}
+	s := &scriptReader{reader: r, exports: map[string]bool{}}
 	r.module = s.isModule()
 	s.block(0, len(r.toks), scriptContext{parent: -1, scope: r.scope, exported: r.module})
 	s.exportNames()
@@ -33,7 +34,6 @@ type scriptReader struct {
 	*reader
 	exports     map[string]bool // declared names in export lists
 	exportPairs [][2]string     // exported names, each with its name in the file
-	depth       int
 }
 
 // scriptContext is the context of declarations: what encloses them.
@@ -46,25 +46,15 @@ type scriptContext struct {
 
 // isModule reports whether the file imports or exports anything. If so, its names are not global.
 func (s *scriptReader) isModule() bool {
-	for i := range s.toks {
-		switch s.kind(i) {
-		case word:
-		default:
+	for i, t := range s.toks {
+		if t.kind != word {
 			continue
 		}
-		switch s.text(i) {
-		case "import", "export":
-			if s.toks[i].first() {
-				return true
-			}
-		case "require":
-			if s.op(i+1) == '(' && s.kind(i+2) == text {
-				return true
-			}
-		case "module", "exports":
-			if s.op(i+1) == '.' {
-				return true
-			}
+		switch w := s.text(i); {
+		case (w == "import" || w == "export") && t.first(),
+			w == "require" && s.op(i+1) == '(' && s.kind(i+2) == text,
+			(w == "module" || w == "exports") && s.op(i+1) == '.':
+			return true
 		}
 	}
 	return false
@@ -72,15 +62,7 @@ func (s *scriptReader) isModule() bool {
 
 // block reads statements.
 func (s *scriptReader) block(i, end int, a scriptContext) {
-	if s.depth++; s.depth > maxDepth {
-		s.depth--
-		return
-	}
-	for i < end {
-		next := s.statement(i, end, a)
-		i = max(next, i+1)
-	}
-	s.depth--
+	s.nested(i, end, func(i int) int { return s.statement(i, end, a) })
 }
 
 func (s *scriptReader) statement(i, end int, a scriptContext) int {
@@ -110,7 +92,7 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 			if s.kind(i+1) != word || s.toks[i+1].first() {
 				return s.expression(i, end, a, d, deflt)
 			}
-			a.all = a.all || w == "declare" && !s.isModuleFile()
+			a.all = a.all || w == "declare" && !s.module
 			i++
 			continue
 		case "function":
@@ -158,8 +140,6 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 	return s.expression(i, end, a, d, deflt)
 }
 
-func (s *scriptReader) isModuleFile() bool { return s.module }
-
 // control skips a statement that declares nothing at this level.
 func (s *scriptReader) control(i, end int) int {
 	i++
@@ -178,14 +158,10 @@ func (s *scriptReader) control(i, end int) int {
 // decorators skips "@name.of(args)".
 func (s *scriptReader) decorators(i, end int) int {
 	for i < end && s.op(i) == '@' {
-		i++
-		if s.op(i) == '(' {
-			i = s.skip(i)
-			continue
-		}
-		i++
-		for s.op(i) == '.' {
-			i += 2
+		if i++; s.op(i) != '(' {
+			for i++; s.op(i) == '.'; {
+				i += 2
+			}
 		}
 		if s.op(i) == '(' {
 			i = s.skip(i)
@@ -199,19 +175,24 @@ func (s *scriptReader) decorators(i, end int) int {
 func (s *scriptReader) expressionEnd(i, end int, comma bool) int {
 	for from := i; i < end; {
 		o := s.op(i)
-		if o == ';' || closes(o) || comma && o == ',' {
+		if o == ';' || closes(o) || comma && o == ',' || i > from && s.toks[i].first() && !s.continues(i) {
 			return i
 		}
-		if i > from && s.toks[i].first() && !s.continues(i) {
-			return i
-		}
-		if o == '<' && comma {
-			if shut := s.angle(i); shut > 0 && shut < end && s.typesEnd(shut) {
-				i = shut + 1
-				continue
-			}
+		if shut := s.afterTypes(i) - 1; comma && shut > i && shut < end && s.typesEnd(shut) {
+			i = shut
 		}
 		i = s.skip(i)
+	}
+	return end
+}
+
+// typeEnd returns the end of a type outside of brackets: one of the marks, the end of the statement or block, or a line
+// that does not continue it.
+func (s *scriptReader) typeEnd(i, end int, marks ...op) int {
+	for from := i; i < end; i = s.past(i, len(s.toks)) {
+		if o := s.op(i); o == ';' || closes(o) || slices.Contains(marks, o) || i > from && s.toks[i].first() && !s.continues(i) {
+			return i
+		}
 	}
 	return end
 }
@@ -227,44 +208,33 @@ func (s *scriptReader) typesEnd(shut int) bool {
 
 // continues reports whether the line that begins at i continues the previous line.
 func (s *scriptReader) continues(i int) bool {
-	switch p := s.toks[i-1]; p.kind {
-	case punct:
-		switch p.op {
-		case ')', ']', '}', opStep, '>':
-		case '!':
-			return false
-		default:
-			return true
-		}
-	case word:
-		switch s.text(i - 1) {
-		case "typeof", "new", "await", "extends", "keyof", "readonly", "is", "infer", "in", "as", "satisfies", "instanceof", "of", "return", "delete", "case", "asserts", "unique", "async", "implements":
-			if s.op(i-2) != '.' && s.op(i-2) != ':' {
-				return true
-			}
-		}
-	}
-	switch t := s.toks[i]; t.kind {
-	case punct:
-		switch t.op {
-		case '@', '#', '{', '!', '~', opStep:
-			return t.op == '{' && s.op(i-1) == opArrow
-		}
+	switch p := s.toks[i-1]; {
+	case p.op == '!':
+		return false
+	case p.kind == punct && p.op != ')' && p.op != ']' && p.op != '}' && p.op != opStep && p.op != '>',
+		p.kind == word && unfinishedWords[s.text(i-1)] && s.op(i-2) != '.' && s.op(i-2) != ':':
 		return true
-	case word:
-		switch s.text(i) {
-		case "in", "of", "instanceof", "as", "satisfies", "extends", "is":
-			return s.op(i+1) != ':' && s.op(i+1) != '(' && s.op(i+1) != '=' && s.op(i+1) != '?'
-		}
 	}
-	return false
+	switch o := s.op(i); o {
+	case '@', '#', '{', '!', '~', opStep:
+		return o == '{' && s.op(i-1) == opArrow
+	}
+	if o := s.op(i + 1); s.kind(i) == word {
+		return continuingWords[s.text(i)] && o != ':' && o != '(' && o != '=' && o != '?'
+	}
+	return s.kind(i) == punct
 }
+
+var (
+	unfinishedWords = words(`typeof new await extends keyof readonly is infer in as satisfies instanceof of return delete case asserts
+		unique async implements`)
+	continuingWords = words("in of instanceof as satisfies extends is")
+)
 
 // imports reads an import statement.
 func (s *scriptReader) imports(i, end int) int {
 	start := i
-	i++
-	if s.is(i, "type") && (s.kind(i+1) == word && !s.is(i+1, "from") || s.op(i+1) == '{' || s.op(i+1) == '*') {
+	if i++; s.is(i, "type") && (s.kind(i+1) == word && !s.is(i+1, "from") || s.op(i+1) == '{' || s.op(i+1) == '*') {
 		i++
 	}
 	if s.kind(i) == text {
@@ -350,18 +320,20 @@ func (s *scriptReader) from(start, i int, names []imported) {
 	}
 	s.file.Imports = append(s.file.Imports, imp)
 	for _, n := range names {
+		var as name
 		switch {
 		case n.local == "":
+			continue
 		case scope == "":
-			s.names[s.intern(n.local)] = name{}
 		case n.all:
-			s.names[s.intern(n.local)] = name{qualified: scope, module: true}
+			as = name{qualified: scope, module: true}
 		case n.isDefault:
-			s.names[s.intern(n.local)] = name{viaScopes: true, value: s.intern(scope + ".default")}
+			as = name{viaScopes: true, value: s.intern(scope + ".default")}
 			s.addScope(scope)
 		default:
-			s.names[s.intern(n.local)] = name{qualified: s.intern(scope + "." + n.name)}
+			as.qualified = s.intern(scope + "." + n.name)
 		}
+		s.names[s.intern(n.local)] = as
 	}
 }
 
@@ -386,15 +358,13 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 	}
 	switch s.op(i) {
 	case '*':
-		i++
-		var names []imported
 		as := "*"
-		if s.is(i, "as") {
+		if i++; s.is(i, "as") {
 			as = s.text(i + 1)
 			i += 2
 		}
 		if s.is(i, "from") && s.kind(i+1) == text {
-			s.from(start, i+1, names)
+			s.from(start, i+1, nil)
 			if _, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(i+1))); scope != "" {
 				s.addScope(scope)
 				s.addAlias(as, scope)
@@ -462,25 +432,15 @@ func (s *scriptReader) aliases() {
 	}
 }
 
-func (s *scriptReader) exportName(n string) {
-	if s.exports == nil {
-		s.exports = map[string]bool{}
-	}
-	s.exports[n] = true
-}
+func (s *scriptReader) exportName(n string) { s.exports[n] = true }
 
 // exportNames marks the declarations in export lists as exported.
 func (s *scriptReader) exportNames() {
-	if s.exports == nil {
-		return
-	}
 	for i := range s.file.Decls {
 		d := &s.file.Decls[i]
-		if d.Parent < 0 && s.exports[d.Name] && d.Qualified == joinDotted(s.scope, d.Name) {
-			d.Exported = true
-		} else if d.Parent >= 0 && s.exports[s.file.Decls[d.Parent].Name] && s.file.Decls[d.Parent].Exported && !strings.HasPrefix(d.Name, "#") && !strings.HasPrefix(d.Signature, "private ") {
-			d.Exported = true
-		}
+		named := d.Parent < 0 && s.exports[d.Name] && d.Qualified == joinDotted(s.scope, d.Name)
+		member := d.Parent >= 0 && s.exports[s.file.Decls[d.Parent].Name] && s.file.Decls[d.Parent].Exported
+		d.Exported = d.Exported || named || member && !strings.HasPrefix(d.Name, "#") && !strings.HasPrefix(d.Signature, "private ")
 	}
 }
 
@@ -502,15 +462,9 @@ func unquote(s string) string {
 
 // addScope adds a scope in which bare names are looked up.
 func (r *reader) addScope(scope string) {
-	if len(r.file.Scopes) >= maxScopes {
-		return
+	if len(r.file.Scopes) < maxScopes && !slices.Contains(r.file.Scopes, scope) {
+		r.file.Scopes = append(r.file.Scopes, r.intern(scope))
 	}
-	for _, s := range r.file.Scopes {
-		if s == scope {
-			return
-		}
-	}
-	r.file.Scopes = append(r.file.Scopes, r.intern(scope))
 }
 
 // maxScopes is the maximum number of scopes of one file.

@@ -53,20 +53,18 @@ func (s *scriptReader) parameters(open, last int) {
 func (s *scriptReader) bind() {
 	var open []int
 	for i := range s.toks {
-		o := s.op(i)
-		switch {
+		switch o := s.op(i); {
+		case o == '(':
+			s.bindParameters(i, open)
+			open = append(open, i)
 		case opens(o):
 			open = append(open, i)
 		case closes(o):
 			for len(open) > 0 && s.match(open[len(open)-1]) <= i {
 				open = open[:len(open)-1]
 			}
-		}
-		switch {
 		case s.kind(i) == word:
 			s.bindWord(i, open)
-		case o == '(':
-			s.bindParameters(i, open[:len(open)-1])
 		}
 	}
 }
@@ -83,23 +81,19 @@ func (s *scriptReader) level(open []int) (last int, inner bool) {
 }
 
 func (s *scriptReader) bindWord(i int, open []int) {
+	if s.op(i-1) == '.' {
+		return
+	}
 	switch s.text(i) {
 	case "let", "const", "var", "using":
-		if s.op(i-1) == '.' {
-			return
-		}
 		last, inner := s.level(open)
-		if inParens := len(open) > 0 && s.op(open[len(open)-1]) == '('; !inner {
-			if !inParens {
-				return
-			}
-			last = s.bodyEnd(s.match(open[len(open)-1]) + 1) // the head of a loop
+		if n := len(open); !inner && n > 0 && s.op(open[n-1]) == '(' {
+			last, inner = s.bodyEnd(s.match(open[n-1])+1), true // the head of a loop
 		}
-		s.bindVariables(i+1, last)
+		if inner {
+			s.bindVariables(i+1, last)
+		}
 	case "function":
-		if s.op(i-1) == '.' {
-			return
-		}
 		at := i + 1
 		if s.op(at) == '*' {
 			at++
@@ -111,36 +105,22 @@ func (s *scriptReader) bindWord(i int, open []int) {
 			s.mark(at, notUse)
 			at++
 		}
-		if s.op(at) == '(' {
-			s.parameters(at, s.bodyEnd(s.match(at)+1))
-		}
+		s.parameters(at, s.bodyEnd(s.match(at)+1))
 	case "class":
-		if s.name(i+1) && s.op(i-1) != '.' {
-			if last, inner := s.level(open); inner {
-				s.local(i+1, i+1, last)
-				s.mark(i+1, notUse)
-			}
+		if last, inner := s.level(open); inner && s.name(i+1) {
+			s.local(i+1, i+1, last)
+			s.mark(i+1, notUse)
 		}
 	case "catch":
-		if s.op(i+1) == '(' && s.op(i-1) != '.' {
-			s.parameters(i+1, s.bodyEnd(s.match(i+1)+1))
-		}
+		s.parameters(i+1, s.bodyEnd(s.match(i+1)+1))
 	case "require", "import":
-		s.inlineImport(i)
+		if s.flags[i]&notUse == 0 && s.op(i+1) == '(' && s.kind(i+2) == text && (s.op(i+3) == ')' || s.op(i+3) == ',') {
+			s.from(i, i+2, nil)
+		}
 	default:
-		if s.op(i+1) == opArrow && s.op(i-1) != '.' && !(s.op(i-1) == ':' && s.op(i-2) == ')') { // a function type as a return type
+		if s.op(i+1) == opArrow && !(s.op(i-1) == ':' && s.op(i-2) == ')') { // a function type as a return type
 			s.local(i, i, s.arrowEnd(i+2, open))
 		}
-	}
-}
-
-// inlineImport records an import within an expression.
-func (s *scriptReader) inlineImport(i int) {
-	if s.flags[i]&notUse != 0 || s.op(i-1) == '.' {
-		return
-	}
-	if s.op(i+1) == '(' && s.kind(i+2) == text && (s.op(i+3) == ')' || s.op(i+3) == ',') {
-		s.from(i, i+2, nil)
 	}
 }
 
@@ -161,7 +141,7 @@ func (s *scriptReader) bindVariables(i, last int) {
 			if str, ok := s.require(i + 2); ok && s.op(i+1) == '=' {
 				s.required(i, str)
 				s.markNotUse(i, str+2)
-				s.unbind()
+				s.bindings = s.bindings[:len(s.bindings)-1]
 			}
 			i++
 		default:
@@ -169,7 +149,7 @@ func (s *scriptReader) bindVariables(i, last int) {
 		}
 		if s.op(i) == ':' {
 			t.first, t.annotation = i+1, true
-			i = s.typeEnd(i+1, last)
+			i = s.typeEnd(i+1, last, '=', ',')
 			t.end = i
 		}
 		if s.op(i) == '=' {
@@ -260,9 +240,6 @@ func (r *reader) local(i, first, last int) {
 	r.bindings = append(r.bindings, binding{r.text(i), int32(first), int32(last)})
 }
 
-// unbind removes the last binding.
-func (r *reader) unbind() { r.bindings = r.bindings[:len(r.bindings)-1] }
-
 // locals tracks which names are bound at the present token. Tokens are visited in order.
 type locals struct {
 	begin, end []binding
@@ -344,6 +321,33 @@ func (r *reader) declare(d declaration) int {
 	return n
 }
 
+// declareAt is declare for a declaration whose name is the word at a token.
+func (r *reader) declareAt(at int, d declaration) int {
+	r.mark(at, notUse)
+	d.name = r.text(at)
+	return r.declare(d)
+}
+
+// typeParameters binds the names in the list of type parameters at i, if there is one, for the tokens from first to
+// last. For -1 in place of first, each name is bound from itself on.
+func (r *reader) typeParameters(i, first, last int) {
+	if r.op(i) != '<' {
+		return
+	}
+	r.list(i+1, r.angle(i), func(at, end int) {
+		for at+1 < end && (r.op(at) == '@' || r.is(at, "in") || r.is(at, "out") || r.is(at, "const")) {
+			if at++; r.op(at-1) == '@' {
+				at++
+			}
+		}
+		if first < 0 {
+			r.local(at, at, last)
+		} else {
+			r.local(at, first, last)
+		}
+	})
+}
+
 // signature returns the tokens from i up to stop on one line.
 func (r *reader) signature(i, stop int) string {
 	var b strings.Builder
@@ -389,7 +393,7 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 	}
 	r.markNotUse(i, path+1)
 	if from >= 0 {
-		r.places[from].bases = append(r.places[from].bases, r.intern(r.text(path)))
+		r.places[from].derived = true
 	}
 	r.own = append(r.own, ownUse{from: from, kind: kind, first: i, last: path})
 }
@@ -397,23 +401,17 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 // list calls f with each element of a comma-separated list between i and end. It ignores commas in brackets and in
 // lists of types.
 func (r *reader) list(i, end int, f func(i, end int)) {
-	from := i
 	for i < end {
-		switch r.op(i) {
-		case ',':
-			f(from, i)
-			i++
-			from = i
-			continue
-		case '<':
-			if shut := r.angle(i); shut > 0 && shut < end {
-				i = shut + 1
-				continue
-			}
-		}
-		i = r.skip(i)
+		stop := r.elementEnd(i, end)
+		f(i, stop)
+		i = stop + 1
 	}
-	if from < end {
-		f(from, min(i, end))
+}
+
+// elementEnd returns the comma that ends the element at i of such a list; end for the last element.
+func (r *reader) elementEnd(i, end int) int {
+	for i < end && r.op(i) != ',' {
+		i = r.past(i, end)
 	}
+	return min(i, end)
 }

@@ -4,9 +4,8 @@ import "github.com/kenlayer/ken/internal/code/codegraph"
 
 // class reads a class at the word "class".
 func (s *scriptReader) class(i, end int, d declaration, deflt bool) int {
-	i++
 	d.kind, d.name = codegraph.KindType, "default"
-	if s.name(i) && !s.is(i, "extends") && !s.is(i, "implements") || !deflt && s.kind(i) == word {
+	if i++; s.name(i) && !s.is(i, "extends") && !s.is(i, "implements") || !deflt && s.kind(i) == word {
 		d.name = s.text(i)
 		s.mark(i, notUse)
 		i++
@@ -25,13 +24,18 @@ func (s *scriptReader) classBody(from, end int, d declaration, i int) int {
 	if open >= end {
 		d.last = min(i, end-1)
 	}
+	s.typeBody(d, i, open, end, true)
+	return min(s.match(open), end) + 1
+}
+
+// typeBody declares a class or an interface, whose type parameters begin at i and whose body opens at open.
+func (s *scriptReader) typeBody(d declaration, i, open, end int, class bool) {
 	n := s.declare(d)
 	s.heritage(n, i, open)
 	if open < end {
 		s.mark(open, container)
-		s.members(open+1, min(s.match(open), end), n, true)
+		s.members(open+1, min(s.match(open), end), n, class)
 	}
-	return min(s.match(open), end) + 1
 }
 
 // braceAfter returns the brace that opens a body, or end.
@@ -42,65 +46,32 @@ func (s *scriptReader) braceAfter(i, end int) int {
 			return i
 		case o == ';' || closes(o):
 			return end
-		case o == '<':
-			if shut := s.angle(i); shut > 0 {
-				i = shut + 1
-				continue
-			}
 		}
-		i = s.skip(i)
+		i = s.past(i, len(s.toks))
 	}
 	return end
 }
 
 // heritage reads type parameters, "extends" and "implements" between i and open.
 func (s *scriptReader) heritage(n, i, open int) {
-	if s.op(i) == '<' {
-		i = s.typeParameters(i, int(s.places[n].last))
-	}
-	kind := codegraph.Inherits
-	for i < open {
-		switch {
-		case s.is(i, "extends"):
-			kind = codegraph.Inherits
-			i++
-			s.list(i, s.heritageEnd(i, open), func(i, end int) { s.base(n, kind, i, end) })
-		case s.is(i, "implements"):
+	s.typeParameters(i, -1, int(s.places[n].last))
+	for i = s.afterTypes(i); i < open; i = s.skip(i) {
+		kind := codegraph.Inherits
+		if s.is(i, "implements") {
 			kind = codegraph.Implements
-			i++
-			s.list(i, s.heritageEnd(i, open), func(i, end int) { s.base(n, kind, i, end) })
+		} else if !s.is(i, "extends") {
+			continue
 		}
-		i = s.skip(i)
-	}
-}
-
-func (s *scriptReader) heritageEnd(i, open int) int {
-	for i < open && !s.is(i, "implements") && !s.is(i, "extends") {
-		i = s.skip(i)
-	}
-	return i
-}
-
-// typeParameters binds "<T extends U>" for the declaration that ends at last.
-func (s *scriptReader) typeParameters(i, last int) int {
-	shut := s.angle(i)
-	if shut < 0 {
-		return i + 1
-	}
-	s.list(i+1, shut, func(i, end int) {
-		for i+1 < end && (s.is(i, "const") || s.is(i, "in") || s.is(i, "out")) && s.kind(i+1) == word {
-			i++
+		end := i + 1
+		for end < open && !s.is(end, "implements") && !s.is(end, "extends") {
+			end = s.skip(end)
 		}
-		if s.kind(i) == word {
-			s.local(i, i, last)
-		}
-	})
-	return shut + 1
+		s.list(i+1, end, func(i, end int) { s.base(n, kind, i, end) })
+	}
 }
 
 func (s *scriptReader) function(i, end int, d declaration, deflt bool) int {
-	i++
-	if s.op(i) == '*' {
+	if i++; s.op(i) == '*' {
 		i++
 	}
 	d.kind, d.name = codegraph.KindFunction, "default"
@@ -116,13 +87,8 @@ func (s *scriptReader) function(i, end int, d declaration, deflt bool) int {
 
 // callable declares a function or method whose parameters begin at i. It returns the token after the body, if any.
 func (s *scriptReader) callable(i, end int, d declaration) int {
-	types := i
-	if s.op(i) == '<' {
-		if shut := s.angle(i); shut > 0 {
-			i = shut + 1
-		}
-	}
-	open := i
+	types, open := i, s.afterTypes(i)
+	i = open
 	if s.op(i) == '(' {
 		i = s.match(i) + 1
 	}
@@ -131,7 +97,6 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 		i = s.returnEnd(i+1, end)
 	}
 	d.stop, d.last = i, i-1
-	returned := i
 	if s.op(i) == '{' && i < end {
 		d.last = s.match(i)
 		i = d.last + 1
@@ -140,10 +105,8 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 	}
 	d.last = min(d.last, end-1)
 	n := s.declare(d)
-	s.declType(n, returns, returned, true)
-	if s.op(types) == '<' {
-		s.typeParameters(types, int(s.places[n].last))
-	}
+	s.declType(n, returns, d.stop, true)
+	s.typeParameters(types, -1, int(s.places[n].last))
 	s.parameters(open, int(s.places[n].last))
 	return i
 }
@@ -151,34 +114,20 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 // returnEnd returns the token after a return type: the body, or the end of the statement.
 func (s *scriptReader) returnEnd(i, end int) int {
 	due := true // a type is expected: a brace opens an object type and not the body
-	for from := i; i < end; {
+	for from := i; i < end; i = s.past(i, len(s.toks)) {
 		o := s.op(i)
 		if o == '{' && !due || o == ';' || o == ',' || closes(o) || i > from && !due && s.toks[i].first() && !s.continues(i) {
 			return i
 		}
 		due = o == '|' || o == '&' || o == opArrow || o == ':' || o == '?' ||
 			s.kind(i) == word && (s.is(i, "is") && s.kind(i-1) == word || s.is(i, "keyof") || s.is(i, "readonly") || s.is(i, "extends"))
-		if o == '<' {
-			if shut := s.angle(i); shut > 0 {
-				i = shut + 1
-				continue
-			}
-		}
-		i = s.skip(i)
 	}
 	return end
 }
 
 // members reads the members of a class, an interface or an object type.
 func (s *scriptReader) members(i, end, parent int, class bool) {
-	if s.depth++; s.depth > maxDepth {
-		s.depth--
-		return
-	}
-	for i < end {
-		i = max(s.member(i, end, parent, class), i+1)
-	}
-	s.depth--
+	s.nested(i, end, func(i int) int { return s.member(i, end, parent, class) })
 }
 
 var memberModifiers = words("public private protected readonly static abstract override declare async accessor export get set")
@@ -209,16 +158,13 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 		d.name = unquote(s.text(i))
 	case s.kind(i) == number:
 		d.name = s.text(i)
-	default: // a call or an index signature, a computed name, or invalid code
-		return s.memberEnd(i, end)
 	}
-	if d.name == "" {
+	if d.name == "" { // a call or an index signature, a computed name, or invalid code
 		return s.memberEnd(i, end)
 	}
 	s.mark(i, notUse)
 	nameAt := i
-	i++
-	for s.op(i) == '?' || s.op(i) == '!' {
+	for i++; s.op(i) == '?' || s.op(i) == '!'; {
 		i++
 	}
 	if s.op(i) == '(' || s.op(i) == '<' {
@@ -232,7 +178,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	}
 	value := i
 	if s.op(i) == ':' {
-		value = s.typeEnd(i+1, end)
+		value = s.typeEnd(i+1, end, '=', ',')
 	}
 	d.stop, d.last = value, value-1
 	if s.op(value) != '=' {
@@ -275,34 +221,23 @@ func (s *scriptReader) nameFollows(i, end int) bool {
 	if i+1 >= end {
 		return false
 	}
-	switch n := s.toks[i+1]; n.kind {
-	case word, text, number:
-		return !n.first() || !s.is(i, "get") && !s.is(i, "set") && !s.is(i, "static") && !s.is(i, "accessor")
-	default:
+	n := s.toks[i+1]
+	if n.kind == punct {
 		return n.op == '[' || n.op == '*'
 	}
+	return !n.first() || !s.is(i, "get") && !s.is(i, "set") && !s.is(i, "static") && !s.is(i, "accessor")
 }
 
 // memberEnd skips a member without a name.
 func (s *scriptReader) memberEnd(i, end int) int {
-	if s.op(i) == '<' {
-		if shut := s.angle(i); shut > 0 {
-			i = shut + 1
-		}
-	} else if s.is(i, "new") {
-		i++
-		if s.op(i) == '<' {
-			i = max(s.angle(i), i) + 1
-		}
+	if i = s.afterTypes(i); s.is(i, "new") {
+		i = s.afterTypes(i + 1)
 	}
 	method := s.op(i) == '('
-	i = s.skip(i)
-	if s.op(i) == '?' {
+	if i = s.skip(i); s.op(i) == '?' {
 		i++
 	}
-	if s.op(i) == '<' {
-		i = max(s.angle(i), i) + 1
-	}
+	i = s.afterTypes(i)
 	if s.op(i) == '(' { // the computed name of a method
 		i, method = s.match(i)+1, true
 	}
@@ -310,7 +245,7 @@ func (s *scriptReader) memberEnd(i, end int) int {
 	case s.op(i) == ':' && method:
 		i = s.returnEnd(i+1, end)
 	case s.op(i) == ':':
-		i = s.typeEnd(i+1, end)
+		i = s.typeEnd(i+1, end, '=', ',')
 	}
 	if s.op(i) == '{' {
 		return s.match(i) + 1
@@ -345,85 +280,63 @@ func (s *scriptReader) parameterProperties(open, parent int) {
 }
 
 func (s *scriptReader) iface(i, end int, d declaration) int {
-	i++
-	d.kind, d.name = codegraph.KindInterface, s.text(i)
-	s.mark(i, notUse)
-	i++
+	d.kind, d.name = codegraph.KindInterface, s.text(i+1)
+	s.mark(i+1, notUse)
+	i += 2
 	open := s.braceAfter(i, end)
-	d.stop, d.last = open, s.match(open)
-	if open >= end {
+	if d.stop, d.last = open, s.match(open); open >= end {
 		d.stop, d.last = i, i-1
 		s.declare(d)
 		return i
 	}
-	n := s.declare(d)
-	s.heritage(n, i, open)
-	s.mark(open, container)
-	s.members(open+1, min(s.match(open), end), n, false)
+	s.typeBody(d, i, open, end, false)
 	return s.match(open) + 1
 }
 
 func (s *scriptReader) enum(i, end int, d declaration) int {
-	i++
-	d.kind, d.name = codegraph.KindType, s.text(i)
-	s.mark(i, notUse)
-	i++
-	if s.op(i) != '{' {
-		return i
+	open := i + 2
+	if s.mark(i+1, notUse); s.op(open) != '{' {
+		return open
 	}
-	d.stop, d.last = i, s.match(i)
-	n := s.declare(d)
-	s.mark(i, container)
+	d.kind, d.stop, d.last = codegraph.KindType, open, s.match(open)
+	n := s.declareAt(i+1, d)
+	s.mark(open, container)
 	p := s.file.Decls[n]
-	s.list(i+1, min(s.match(i), end), func(i, end int) {
+	s.list(open+1, min(d.last, end), func(i, end int) {
 		name := s.text(i)
 		if s.kind(i) == text {
 			name = unquote(name)
-		} else if s.kind(i) != word {
-			return
 		}
-		if name == "" {
-			return
+		if name != "" && (s.kind(i) == text || s.kind(i) == word) {
+			s.mark(i, notUse)
+			s.declare(declaration{kind: codegraph.KindProperty, name: name, within: p.Qualified, parent: n, first: i, head: i, stop: end, last: end - 1, exported: p.Exported})
 		}
-		s.mark(i, notUse)
-		s.declare(declaration{kind: codegraph.KindProperty, name: name, within: p.Qualified, parent: n, first: i, head: i, stop: end, last: end - 1, exported: p.Exported})
 	})
-	return s.match(i) + 1
+	return d.last + 1
 }
 
 // alias reads "type A<T> = …". An object type has members.
 func (s *scriptReader) alias(i, end int, d declaration) int {
-	i++
-	d.kind, d.name = codegraph.KindType, s.text(i)
-	s.mark(i, notUse)
-	i++
-	types := i
-	if s.op(i) == '<' {
-		if shut := s.angle(i); shut > 0 {
-			i = shut + 1
-		}
-	}
-	value := i
-	if s.op(i) == '=' {
+	types := i + 2
+	value := s.afterTypes(types)
+	if s.op(value) == '=' {
 		value++
 	}
-	i = s.aliasEnd(value, end)
-	d.stop, d.last = i, i-1
-	n := s.declare(d)
-	if s.op(types) == '<' {
-		s.typeParameters(types, int(s.places[n].last))
-	}
-	s.declType(n, value, i, true)
-	if s.op(value) == '{' && s.match(value) == i-1 && !s.mapped(value) {
+	stop := s.typeEnd(value, end)
+	d.kind, d.stop, d.last = codegraph.KindType, stop, stop-1
+	n := s.declareAt(i+1, d)
+	s.typeParameters(types, -1, int(s.places[n].last))
+	s.declType(n, value, stop, true)
+	if s.op(value) == '{' && s.match(value) == stop-1 && !s.mapped(value) {
 		s.mark(value, container)
 		s.members(value+1, s.match(value), n, false)
 	} else {
-		s.typeLiteral(value, i)
+		s.typeLiteral(value, stop)
 	}
-	if s.op(i) == ';' {
-		i++
+	if s.op(stop) == ';' {
+		stop++
 	}
-	return i
+	return stop
 }
 
 // mapped reports whether the brace at i opens a mapped type: "{ [K in T]: U }".
@@ -433,57 +346,39 @@ func (s *scriptReader) mapped(i int) bool {
 	return s.op(i) == '[' && s.is(i+2, "in")
 }
 
-// aliasEnd returns the end of a type outside of brackets.
-func (s *scriptReader) aliasEnd(i, end int) int {
-	for from := i; i < end; {
-		o := s.op(i)
-		if o == ';' || closes(o) || i > from && s.toks[i].first() && !s.continues(i) {
-			return i
-		}
-		if o == '<' {
-			if shut := s.angle(i); shut > 0 {
-				i = shut + 1
-				continue
-			}
-		}
-		i = s.skip(i)
-	}
-	return end
-}
-
 // namespace reads "namespace A.B {", "module 'x' {" and "global {".
-func (s *scriptReader) namespace(i, end int, a scriptContext, d declaration) (int, bool) {
-	global := s.is(i, "global")
-	at := i + 1
-	d.kind = codegraph.KindNamespace
-	for !global && s.name(at) && s.op(at+1) == '.' {
-		at += 2
+func (s *scriptReader) namespace(i, end int, a scriptContext, d declaration) (next int, ok bool) {
+	open := i + 1
+	if !s.lang.types {
+		return 0, false
 	}
+	inner := scriptContext{parent: -1, scope: s.scope, exported: true, all: true}
 	switch {
-	case global && s.op(at) == '{' && s.lang.types:
-		s.mark(at, container)
-		s.block(at+1, min(s.match(at), end), scriptContext{parent: -1, scope: s.scope, exported: true, all: true})
-		return s.match(at) + 1, true
-	case global:
-		return 0, false
-	case s.kind(at) == text && s.lang.types:
-		if s.op(at+1) != '{' {
-			return at + 1, true
+	case s.is(i, "global"):
+		if s.op(open) != '{' {
+			return 0, false
 		}
-		s.mark(at+1, container)
-		s.block(at+2, min(s.match(at+1), end), scriptContext{parent: -1, scope: s.scope, exported: true, all: true})
-		return s.match(at+1) + 1, true
-	case !s.name(at) || s.op(at+1) != '{' || s.toks[at].first() || !s.lang.types:
-		return 0, false
+	case s.kind(open) == text:
+		if open++; s.op(open) != '{' {
+			return open, true
+		}
+	default:
+		at := i + 1
+		for s.name(at) && s.op(at+1) == '.' {
+			at += 2
+		}
+		open = at + 1
+		if !s.name(at) || s.op(open) != '{' || s.toks[at].first() {
+			return 0, false
+		}
+		inner = scriptContext{parent: a.parent, scope: a.scope, exported: d.exported, all: a.all}
+		for k := i + 1; k <= at; k += 2 {
+			d.kind, d.within, d.parent, d.stop, d.last = codegraph.KindNamespace, inner.scope, inner.parent, open, s.match(open)
+			inner.parent = s.declareAt(k, d)
+			inner.scope = joinDotted(inner.scope, s.text(k))
+		}
 	}
-	parent, scope := a.parent, a.scope
-	for k := i + 1; k <= at; k += 2 {
-		s.mark(k, notUse)
-		d.name, d.within, d.parent, d.stop, d.last = s.text(k), scope, parent, at+1, s.match(at+1)
-		parent = s.declare(d)
-		scope = joinDotted(scope, d.name)
-	}
-	s.mark(at+1, container)
-	s.block(at+2, min(s.match(at+1), end), scriptContext{parent: parent, scope: scope, exported: d.exported, all: a.all})
-	return s.match(at+1) + 1, true
+	s.mark(open, container)
+	s.block(open+1, min(s.match(open), end), inner)
+	return s.match(open) + 1, true
 }

@@ -18,21 +18,19 @@ func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, de
 		return i + 1
 	}
 	d.last = stop - 1
+	open := s.wrapper(i, stop)
 	switch {
 	case deflt:
 		s.defaultValue(i, stop, d)
-		return next
 	case a.parent >= 0:
-		return next
-	}
-	if open := s.wrapper(i, stop); open > 0 {
+	case open > 0:
 		s.mark(open, container)
 		s.block(open+1, min(s.match(open), stop), scriptContext{parent: -1, scope: a.scope, exported: a.exported})
-		return next
+	default:
+		s.noteTestTitle(i)
+		s.definedProperty(i, stop, d)
+		s.assignments(i, stop, d)
 	}
-	s.noteTestTitle(i)
-	s.definedProperty(i, stop, d)
-	s.assignments(i, stop, d)
 	return next
 }
 
@@ -50,10 +48,10 @@ func (s *scriptReader) defaultValue(i, stop int, d declaration) {
 // definedProperty declares the property in "Object.defineProperty(a, 'b', …)", and in a call of a function whose name
 // begins in the same way: "defineGetter(a, 'b', …)".
 func (s *scriptReader) definedProperty(i, stop int, d declaration) {
-	open := i + 1
 	if s.is(i, "Object") && s.op(i+1) == '.' {
-		open, i = i+3, i+2
+		i += 2
 	}
+	open := i + 1
 	if s.op(open) != '(' || !strings.HasPrefix(s.text(i), "define") || s.kind(open+1) != word || s.op(open+2) != ',' || s.kind(open+3) != text || s.op(open+4) != ',' {
 		return
 	}
@@ -63,11 +61,10 @@ func (s *scriptReader) definedProperty(i, stop int, d declaration) {
 		return
 	}
 	p := s.file.Decls[owner]
-	if _, again := s.declared[joinDotted(p.Qualified, d.name)]; again {
-		return
+	if _, again := s.declared[joinDotted(p.Qualified, d.name)]; !again {
+		d.kind, d.within, d.parent, d.exported, d.stop = codegraph.KindProperty, p.Qualified, owner, p.Exported, min(open+4, stop)
+		s.declare(d)
 	}
-	d.kind, d.within, d.parent, d.exported, d.stop = codegraph.KindProperty, p.Qualified, owner, p.Exported, min(open+4, stop)
-	s.declare(d)
 }
 
 // assignments reads "a.b = c.d = value".
@@ -89,13 +86,12 @@ func (s *scriptReader) assignments(i, stop int, d declaration) {
 // assignment declares the target of an assignment: the path from i to at.
 func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	d.stop, d.exported = at+1, true
-	parts := (at-i)/2 + 1
 	s.exportValue(i, at, value, stop)
-	switch {
-	case s.is(i, "module") && s.is(i+2, "exports") && parts == 2, s.is(i, "exports") && parts == 1:
+	switch parts := (at-i)/2 + 1; {
+	case s.exportsAt(i, at):
 		s.moduleExports(value, stop, d)
 		return
-	case s.is(i, "module") && s.is(i+2, "exports") && parts == 3, s.is(i, "exports") && parts == 2:
+	case s.exportsAt(i, at-2):
 		if s.name(value) && value+1 >= stop {
 			s.exportName(s.text(value))
 			if n, ok := s.names[s.text(value)]; s.text(value) == s.text(at) && (!ok || n.qualified != "") { // else it is a library's
@@ -107,20 +103,17 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 			return
 		}
 		d.kind, d.name, d.within, d.parent = codegraph.KindVariable, s.text(at), s.scope, -1
-	case parts >= 2:
+	case parts == 2 || parts == 3 && s.is(i+2, "prototype"):
 		owner, ok := s.declared[joinDotted(s.scope, s.text(i))]
-		member := parts == 2 || parts == 3 && s.is(i+2, "prototype")
-		if !ok || !member || s.is(at, "prototype") {
+		if !ok || s.is(at, "prototype") {
 			return
 		}
 		p := s.file.Decls[owner]
 		for s.kind(value) == word && (s.op(value+1) == '.' || s.op(value+1) == '=') && value+2 < stop { // a.b = a.c = value
 			value += 2
 		}
-		if s.functionValue(value, stop) == 0 && parts == 2 && p.Kind == codegraph.KindVariable {
-			return
-		}
-		if _, again := s.declared[joinDotted(p.Qualified, s.text(at))]; again {
+		_, again := s.declared[joinDotted(p.Qualified, s.text(at))]
+		if again || s.functionValue(value, stop) == 0 && parts == 2 && p.Kind == codegraph.KindVariable {
 			return
 		}
 		d.kind, d.name, d.within, d.parent, d.exported = codegraph.KindProperty, s.text(at), p.Qualified, owner, p.Exported
@@ -131,16 +124,17 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	s.value(value, stop, d)
 }
 
+// exportsAt reports whether the path from i to end is "module.exports" or "exports".
+func (s *scriptReader) exportsAt(i, end int) bool {
+	return s.is(i, "module") && s.is(i+2, "exports") && end == i+2 || s.is(i, "exports") && end == i
+}
+
 // exportValue records "module.exports = a", "exports.b = a" and the same with "require('x')".
 func (s *scriptReader) exportValue(i, at, value, stop int) {
 	local := "default"
-	switch {
-	case s.is(i, "module") && s.is(i+2, "exports") && at == i+2, s.is(i, "exports") && at == i:
-	case s.is(i, "module") && s.is(i+2, "exports") && at == i+4, s.is(i, "exports") && at == i+2:
+	if s.exportsAt(i, at-2) {
 		local = s.text(at)
-	case s.name(i) && at == i+2 && s.is(at, "default"): // x.default = x
-		return
-	default:
+	} else if !s.exportsAt(i, at) {
 		return
 	}
 	if str, ok := s.require(value); ok {
@@ -168,14 +162,12 @@ func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 			if s.kind(i) != word {
 				return
 			}
+			pair := s.op(i+1) == ':' && s.name(i+2) && i+3 >= end
 			switch {
-			case i+1 >= end:
+			case i+1 >= end || pair && s.text(i+2) == s.text(i):
 				s.exportName(s.text(i))
 				s.exportAs(s.text(i), s.text(i))
-			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end && s.text(i+2) == s.text(i):
-				s.exportName(s.text(i))
-				s.exportAs(s.text(i), s.text(i))
-			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end:
+			case pair:
 				s.exportAs(s.text(i), s.text(i+2))
 			default:
 				s.exportedProperty(i, end)
@@ -204,23 +196,15 @@ func (s *scriptReader) exportedProperty(i, end int) {
 	for s.kind(i+1) == word && (s.is(i, "async") || s.is(i, "get") || s.is(i, "set")) {
 		i++
 	}
-	d.name = s.text(i)
-	if _, ok := s.declared[joinDotted(s.scope, d.name)]; ok {
-		return
-	}
-	body := 0
-	switch {
-	case s.op(i+1) == '(':
-		if body = s.match(i+1) + 1; s.op(body) != '{' {
-			return
-		}
-	case s.op(i+1) == ':':
-		body = s.functionValue(i+2, end)
-	}
-	if body > 0 && body < end {
+	_, again := s.declared[joinDotted(s.scope, s.text(i))]
+	switch body := s.match(i+1) + 1; {
+	case s.op(i+1) == '(' && s.op(body) == '{':
 		d.stop = body
-		s.mark(i, notUse)
-		s.declare(d)
+	case s.op(i+1) == ':':
+		d.stop = s.functionValue(i+2, end)
+	}
+	if d.stop > 0 && d.stop < end && !again {
+		s.declareAt(i, d)
 	}
 }
 
@@ -240,20 +224,12 @@ func (s *scriptReader) wrapper(i, stop int) int {
 	open := 0
 	switch {
 	case s.is(inner, "function"):
-		for k, n := inner+1, 0; k < stop && n < 8; k, n = s.skip(k), n+1 {
-			if s.op(k) == '{' {
-				open = k
-				break
-			}
-		}
-	case s.op(inner) == '(' && s.op(s.match(inner)+1) == opArrow && s.op(s.match(inner)+2) == '{':
+		open = s.find(inner+1, min(stop, inner+200), '{')
+	case s.op(inner) == '(' && s.op(s.match(inner)+1) == opArrow:
 		open = s.match(inner) + 2
 	}
-	if open == 0 || inner == i {
-		return 0
-	}
-	after := s.match(open) + 1
-	if s.op(after) == '(' || s.op(after) == ')' || s.op(after) == '.' {
+	after := s.op(s.match(open) + 1)
+	if inner > i && s.op(open) == '{' && (after == '(' || after == ')' || after == '.') {
 		return open
 	}
 	return 0
@@ -261,9 +237,7 @@ func (s *scriptReader) wrapper(i, stop int) int {
 
 // noteTestTitle records the title of a test: describe("Cart", …).
 func (s *scriptReader) noteTestTitle(i int) {
-	switch s.text(i) {
-	case "describe", "it", "test", "suite", "context":
-	default:
+	if !titleWords[s.text(i)] {
 		return
 	}
 	for k := i + 1; k < i+6; k++ {
@@ -274,6 +248,8 @@ func (s *scriptReader) noteTestTitle(i int) {
 		}
 	}
 }
+
+var titleWords = words("describe it test suite context")
 
 // variables reads "const a = 1, { b, c: d } = e".
 func (s *scriptReader) variables(i, end int, d declaration) int {
@@ -294,7 +270,7 @@ func (s *scriptReader) variables(i, end int, d declaration) int {
 		}
 		value := i
 		if s.op(i) == ':' {
-			value = s.typeEnd(i+1, end)
+			value = s.typeEnd(i+1, end, '=', ',')
 		}
 		stop := value
 		if s.op(value) == '=' {
@@ -318,24 +294,6 @@ func (s *scriptReader) variables(i, end int, d declaration) int {
 		i++
 	}
 	return i
-}
-
-// typeEnd returns the token after a type annotation: "=" or the end of the statement.
-func (s *scriptReader) typeEnd(i, end int) int {
-	for from := i; i < end; {
-		o := s.op(i)
-		if o == '=' || o == ';' || closes(o) || o == ',' || i > from && s.toks[i].first() && !s.continues(i) {
-			return i
-		}
-		if o == '<' {
-			if shut := s.angle(i); shut > 0 {
-				i = shut + 1
-				continue
-			}
-		}
-		i = s.skip(i)
-	}
-	return end
 }
 
 // variable declares one variable or the names of a pattern. A variable that holds a function or a class is declared as
@@ -391,7 +349,11 @@ func (s *scriptReader) variableType(decl, nameAt, value, end int) {
 // value declares a name for the value between i and end.
 func (s *scriptReader) value(i, end int, d declaration) {
 	if body := s.functionValue(i, end); body > 0 {
-		d.kind, d.stop = funcKind(d.kind), body
+		if d.stop = body; d.kind == codegraph.KindProperty {
+			d.kind = codegraph.KindMethod
+		} else {
+			d.kind = codegraph.KindFunction
+		}
 		n := s.declare(d)
 		for s.is(i, "async") || s.op(i) == '<' {
 			if i++; s.op(i-1) == '<' {
@@ -414,13 +376,6 @@ func (s *scriptReader) value(i, end int, d declaration) {
 	}
 }
 
-func funcKind(k codegraph.Kind) codegraph.Kind {
-	if k == codegraph.KindProperty {
-		return codegraph.KindMethod
-	}
-	return codegraph.KindFunction
-}
-
 // functionValue reports whether a value is a function. It returns the token at which the body or the arrow's expression
 // begins, and 0 for any other value.
 func (s *scriptReader) functionValue(i, end int) int {
@@ -429,10 +384,7 @@ func (s *scriptReader) functionValue(i, end int) int {
 	}
 	switch {
 	case s.is(i, "function"):
-		for i < end && s.op(i) != '{' {
-			i = s.skip(i)
-		}
-		if i < end {
+		if i = s.find(i, end, '{'); i < end {
 			return i
 		}
 		return 0
@@ -477,22 +429,18 @@ func (s *scriptReader) object(i, end, parent int) {
 			return
 		}
 		d := declaration{kind: codegraph.KindMethod, name: s.text(i), within: p.Qualified, parent: parent, first: start, head: start, last: end - 1, exported: p.Exported}
-		switch {
-		case s.op(i+1) == '(' || s.op(i+1) == '<':
-			for body := i + 1; body < end; body = s.skip(body) {
-				if s.op(body) == '{' {
-					d.stop = body
-					s.mark(i, notUse)
-					s.declare(d)
-					return
-				}
+		switch s.op(i + 1) {
+		case '(', '<':
+			d.stop = s.find(i+1, end, '{')
+		case ':':
+			if d.stop = s.functionValue(i+2, end); d.stop == 0 {
+				return
 			}
-		case s.op(i+1) == ':':
-			if body := s.functionValue(i+2, end); body > 0 {
-				d.stop = body
-				s.mark(i, notUse)
-				s.declare(d)
-			}
+		default:
+			return
+		}
+		if d.stop < end || s.op(i+1) == ':' {
+			s.declareAt(i, d)
 		}
 	})
 }
@@ -534,15 +482,11 @@ var parameterWords = words("public private protected readonly override")
 // partEnd returns the comma or bracket that ends a default value. With types, "=" ends it, too.
 func (s *scriptReader) partEnd(i, end int, types bool) int {
 	for i < end {
-		o := s.op(i)
-		if o == ',' || closes(o) || types && o == '=' {
+		if o := s.op(i); o == ',' || closes(o) || types && o == '=' {
 			return i
 		}
-		if o == '<' {
-			if shut := s.angle(i); shut > 0 && shut < end && (types || s.typesEnd(shut)) {
-				i = shut + 1
-				continue
-			}
+		if shut := s.afterTypes(i) - 1; shut > i && shut < end && (types || s.typesEnd(shut)) {
+			i = shut
 		}
 		i = s.skip(i)
 	}
@@ -554,14 +498,9 @@ func (s *scriptReader) partEnd(i, end int, types bool) int {
 func (s *scriptReader) inObject(i int) bool {
 	for n := 0; n < 4*maxBack && i > 0; n++ {
 		i--
-		o := s.op(i)
-		if opens(o) {
+		if o := s.op(i); opens(o) {
 			return o == '{'
-		}
-		if closes(o) {
-			if s.toks[i].match < 0 {
-				return false
-			}
+		} else if closes(o) {
 			i = int(s.toks[i].match)
 		}
 	}

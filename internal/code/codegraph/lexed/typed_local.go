@@ -4,10 +4,9 @@ package lexed
 // of lambdas, and further names after commas.
 func (r *reader) typedLocals(bodies []span) {
 	for _, b := range bodies {
-		if b.last <= b.first {
-			continue
+		if b.last > b.first {
+			r.bodyLocals(b.first, min(b.last, len(r.toks)-1))
 		}
-		r.bodyLocals(b.first, min(b.last, len(r.toks)-1))
 	}
 }
 

@@ -45,10 +45,7 @@ func (r *reader) uses() {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		if d := int(r.places[a].first) - int(r.places[b].first); d != 0 {
-			return d
-		}
-		return int(r.places[b].last) - int(r.places[a].last)
+		return cmp.Or(cmp.Compare(r.places[a].first, r.places[b].first), cmp.Compare(r.places[b].last, r.places[a].last))
 	})
 	own := r.own
 	slices.SortStableFunc(own, func(a, b ownUse) int { return a.first - b.first })
@@ -203,17 +200,18 @@ func (s *search) called(i int) bool {
 
 // key reports whether the word at i is a key of an object, a named argument or a label.
 func (s *search) key(i int) bool {
+	before, after := s.op(i-1), s.op(i+1)
 	switch s.lang.family {
 	case script:
-		return s.op(i+1) == ':' && (s.op(i-1) == '{' || s.op(i-1) == ',') || s.op(i+1) == ':' && s.toks[i].first() && s.op(i-1) != '?' && s.op(i-1) != ':'
+		return after == ':' && (before == '{' || before == ',' || s.toks[i].first() && before != '?' && before != ':')
 	case csharp:
-		return s.op(i+1) == ':' && (s.op(i-1) == '(' || s.op(i-1) == ',' || s.op(i-1) == '{' && s.kind(i-2) != text)
+		return after == ':' && (before == '(' || before == ',' || before == '{' && s.kind(i-2) != text)
 	case python:
-		return s.op(i+1) == '=' && (s.op(i-1) == '(' || s.op(i-1) == ',')
+		return after == '=' && (before == '(' || before == ',')
 	case rust:
-		return s.op(i+1) == ':' && (s.op(i-1) == '{' || s.op(i-1) == ',') && lower(s.text(i))
+		return after == ':' && (before == '{' || before == ',') && lower(s.text(i))
 	case cfamily:
-		return s.op(i-1) == '.' && s.op(i+1) == '='
+		return before == '.' && after == '='
 	}
 	return false
 }
@@ -228,11 +226,7 @@ func (s *search) member(i int) int {
 	if s.lang.plusplus && s.op(i-1) == opPath && s.op(i-2) == '>' { // Shelf<int>::make
 		if k := s.angleBack(i-2) - 1; s.name(k) && s.op(k-1) != opPath {
 			if n, qualified, ok := s.resolve(k, k); ok {
-				kind := codegraph.References
-				if s.called(i) {
-					kind = codegraph.Calls
-				}
-				s.use(kind, joinDotted(n, s.text(i)), qualified, s.line(i))
+				s.use(useKind(s.called(i)), joinDotted(n, s.text(i)), qualified, s.line(i))
 				return i + 1
 			}
 		}
@@ -319,33 +313,23 @@ func (s *search) noteValue(i, end int, call bool) bool {
 // noteMention records a name that is not called, if it certainly refers to something declared or imported, or to a
 // type.
 func (s *search) noteMention(i, end int) {
-	first := s.text(i)
-	if s.isKnown(first) || s.flags[i]&typed != 0 || s.lang.family == rust && end > i {
-		s.noteUse(codegraph.References, i, end)
-		if end > i && !s.names[first].module {
-			s.noteOwnerType(i, end)
-		}
-		return
-	}
-	switch s.lang.family {
-	case script, python:
-		if upper(first) && !s.module {
-			s.noteUse(codegraph.References, i, end)
-		}
-	case java, csharp, cfamily:
-		if s.lang.family == cfamily && strings.HasPrefix(first, "__") {
+	first, f, owner := s.text(i), s.lang.family, false
+	switch {
+	case s.isKnown(first) || s.typeName(i) || f == rust && end > i:
+		owner = !s.names[first].module
+	case f == cfamily:
+		if strings.HasPrefix(first, "__") || !upper(first) && !s.typePosition(i, end) {
 			return
 		}
-		if upper(first) || s.lang.family == cfamily && s.typePosition(i, end) {
-			s.noteUse(codegraph.References, i, end)
-			if end > i {
-				s.noteOwnerType(i, end)
-			}
-		}
-	case rust:
-		if upper(first) {
-			s.noteUse(codegraph.References, i, end)
-		}
+		owner = true
+	case !upper(first) || s.module && (f == script || f == python):
+		return
+	default:
+		owner = f == java || f == csharp
+	}
+	s.noteUse(codegraph.References, i, end)
+	if owner && end > i {
+		s.noteOwnerType(i, end)
 	}
 }
 
@@ -377,42 +361,24 @@ func (s *search) self(i, end int, call bool) {
 	if end == i {
 		return
 	}
-	member := i + 2
-	owner := s.typeAround()
-	line := s.line(i)
-	if owner >= 0 && s.takesTypes() {
-		at, ok := s.declared[joinDotted(s.file.Decls[owner].Qualified, s.text(member))]
-		if !ok {
-			s.noteParts([]string{s.file.Decls[owner].Qualified}, member, end, call)
-			return
-		}
-		kind, q := codegraph.References, s.file.Decls[at].Qualified
-		if call && member == end {
-			kind = codegraph.Calls
-		}
-		s.use(kind, q, true, line)
-		if member < end {
-			s.noteParts([]string{q}, member+2, end, call)
-		} else {
-			s.chainCall([]string{q}, end, call)
-		}
-		return
-	}
-	if owner >= 0 {
-		q := joinDotted(s.file.Decls[owner].Qualified, s.text(member))
-		if at, ok := s.declared[q]; ok {
-			kind := codegraph.References
-			if call && member == end {
-				kind = codegraph.Calls
-			}
-			s.use(kind, s.file.Decls[at].Qualified, true, line)
-			if call && member < end {
+	member, line := i+2, s.line(i)
+	if owner := s.typeAround(); owner >= 0 {
+		q := s.file.Decls[owner].Qualified
+		at, ok := s.declared[joinDotted(q, s.text(member))]
+		switch {
+		case ok:
+			s.use(useKind(call && member == end), s.file.Decls[at].Qualified, true, line)
+			switch paths := []string{s.file.Decls[at].Qualified}; {
+			case s.takesTypes() && member < end:
+				s.noteParts(paths, member+2, end, call)
+			case s.takesTypes():
+				s.chainCall(paths, end, call)
+			case call && member < end:
 				s.use(codegraph.Calls, "."+s.text(end), false, line)
 			}
 			return
-		}
-		if bases := s.places[owner].bases; call && member == end && len(bases) == 1 && s.text(i) != "Self" {
-			s.use(codegraph.Calls, "."+s.text(end), false, line)
+		case s.takesTypes():
+			s.noteParts([]string{q}, member, end, call)
 			return
 		}
 	}
@@ -421,12 +387,22 @@ func (s *search) self(i, end int, call bool) {
 	}
 }
 
+// useKind returns the kind of a use: a call or another one.
+func useKind(call bool) codegraph.EdgeKind {
+	if call {
+		return codegraph.Calls
+	}
+	return codegraph.References
+}
+
 // typeAround returns the innermost type that encloses the present token or of which the enclosing declaration is a
 // member; -1 for none.
-func (s *search) typeAround() int {
+func (s *search) typeAround() int { return s.enclosing(codegraph.KindType, codegraph.KindInterface) }
+
+// enclosing returns the innermost declaration of one of these kinds around the present token; -1 for none.
+func (s *search) enclosing(kinds ...codegraph.Kind) int {
 	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
-		switch s.file.Decls[d].Kind {
-		case codegraph.KindType, codegraph.KindInterface:
+		if slices.Contains(kinds, s.file.Decls[d].Kind) {
 			return d
 		}
 		d = s.file.Decls[d].Parent
@@ -437,23 +413,17 @@ func (s *search) typeAround() int {
 // selfWord reports whether a word stands for the enclosing type or its instance.
 func selfWord(f family, w string) bool {
 	switch f {
-	case script, java, csharp, cfamily:
-		return w == "this"
 	case python:
 		return w == "self" || w == "cls"
 	case rust:
 		return w == "self" || w == "Self"
 	}
-	return false
+	return w == "this"
 }
 
 // rootWord reports whether the keyword at i begins a path of Rust.
 func (s *search) rootWord(i int) bool {
-	switch s.text(i) {
-	case "crate", "super", "self":
-		return s.lang.family == rust && s.op(i+1) == opPath
-	}
-	return false
+	return s.lang.family == rust && s.op(i+1) == opPath && (s.is(i, "crate") || s.is(i, "super") || s.is(i, "self"))
 }
 
 // use records a use by the present declaration. It ignores a declaration's reference to itself.

@@ -116,14 +116,8 @@ func (s *search) valuePath(i, end int) string {
 	p, k := s.base(i), i+1
 	switch first := s.text(i); {
 	case s.lang.family == python && s.op(end-1) == ')' && s.isCast(i, end):
-		open := int(s.toks[end-1].match)
-		p = ""
-		s.list(open+1, end-1, func(i, end int) {
-			if i == open+1 {
-				p = s.annotated(i, end, 0)
-			}
-		})
-		return p
+		first := int(s.toks[end-1].match) + 1
+		return s.annotated(first, s.elementEnd(first, end-1), 0)
 	case first == "super":
 		bases := s.superPaths()
 		if len(bases) == 0 {
@@ -160,8 +154,8 @@ func (s *search) isCast(i, end int) bool {
 }
 
 // wrappers are types that are mostly used through the type that they wrap.
-var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager AbstractContextManager Awaitable
-	Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
+var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager
+	AbstractContextManager Awaitable Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
 
 // annotated returns the path of the type between i and end; "" if there is not exactly one type.
 func (s *search) annotated(i, end, depth int) (p string) {
@@ -179,9 +173,7 @@ func (s *search) annotated(i, end, depth int) (p string) {
 			return ""
 		}
 		if s.op(k) == '<' {
-			if shut := s.angle(k); shut > 0 {
-				k = shut
-			}
+			k = max(s.angle(k), k)
 		}
 	}
 	if s.kind(i) == text && i+1 == end {
@@ -215,12 +207,7 @@ func (s *search) annotated(i, end, depth int) (p string) {
 		if s.op(open) == '<' {
 			shut = s.angle(open)
 		}
-		s.list(open+1, shut, func(i, end int) {
-			if i == open+1 {
-				p = s.annotated(i, end, depth+1)
-			}
-		})
-		return p
+		return s.annotated(open+1, s.elementEnd(open+1, shut), depth+1)
 	}
 	if b := s.base(i); b != "" && (open >= end || s.op(open) == '[' && s.match(open) == end-1 && end-open > 2 || s.op(open) == '<') {
 		return joinDotted(b, s.dotted(i+2, last))
@@ -240,8 +227,8 @@ func (s *search) superPaths() (out []string) {
 		return nil
 	}
 	for _, b := range s.bases[t] {
-		if p := joinDotted(s.baseName(s.text(b.first)), s.dotted(b.first+2, b.last)); p != "" && s.baseName(s.text(b.first)) != "" {
-			out = append(out, p)
+		if p := s.baseName(s.text(b.first)); p != "" {
+			out = append(out, joinDotted(p, s.dotted(b.first+2, b.last)))
 		}
 	}
 	return out
@@ -251,15 +238,11 @@ func (s *search) superPaths() (out []string) {
 // the last member.
 func (s *search) noteParts(paths []string, i, end int, call bool) {
 	line := s.line(i)
-	full := make([]string, 0, len(paths))
+	var full []string
 	for _, p := range paths {
 		for k := i; k <= end; k += 2 {
-			kind := codegraph.References
-			if call && k == end {
-				kind = codegraph.Calls
-			}
 			p = joinDotted(p, s.text(k))
-			s.useTyped(kind, p, line)
+			s.useTyped(useKind(call && k == end), p, line)
 		}
 		full = append(full, p)
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"strings"
@@ -103,12 +102,7 @@ func (in *reader) content(p string, d document) (text []byte, why string, missin
 	case info.Size() > maxFile:
 		return nil, "the file is too large", true
 	}
-	f, err := in.tree.Open(p)
-	if err != nil {
-		return nil, "it can't be opened", true
-	}
-	defer f.Close()
-	if text, err = io.ReadAll(io.LimitReader(f, maxFile)); err != nil {
+	if text, err = in.tree.ReadFile(p); err != nil {
 		return nil, "it can't be read", true
 	}
 	switch {
@@ -151,11 +145,10 @@ func mismatch(c *content, list []occurrence) string {
 // sourceName returns the name in the source for a name in a symbol; "" if it is not in the source. Indexers put such
 // names between angle brackets.
 func sourceName(name string) string {
-	if rest, ok := strings.CutPrefix(name, "<get>"); ok {
-		return rest
-	}
-	if rest, ok := strings.CutPrefix(name, "<set>"); ok {
-		return rest
+	for _, accessor := range []string{"<get>", "<set>"} {
+		if rest, ok := strings.CutPrefix(name, accessor); ok {
+			return rest
+		}
 	}
 	if strings.HasPrefix(name, "<") {
 		return ""

@@ -54,18 +54,22 @@ func parse(s string) (out symbol, ok bool) {
 
 // word reads the text up to a single space.
 func word(s string) (w, rest string, ok bool) {
+	if w, rest, ok = until(s, ' '); w == "." {
+		w = ""
+	}
+	return w, rest, ok
+}
+
+// until reads the text up to a single end. In the text, ends are doubled.
+func until(s string, end byte) (text, rest string, ok bool) {
 	for i := 0; i < len(s); i++ {
-		if s[i] != ' ' {
+		if s[i] != end {
 			continue
 		}
-		if i+1 < len(s) && s[i+1] == ' ' {
-			i++
-			continue
+		if i+1 == len(s) || s[i+1] != end {
+			return strings.ReplaceAll(s[:i], string([]byte{end, end}), string(end)), s[i+1:], true
 		}
-		if w = strings.ReplaceAll(s[:i], "  ", " "); w == "." {
-			w = ""
-		}
-		return w, s[i+1:], true
+		i++
 	}
 	return "", "", false
 }
@@ -105,17 +109,8 @@ func name(s string) (n, rest string, ok bool) {
 		}
 		return s[:i], s[i:], true
 	}
-	for i := 1; i < len(s); i++ {
-		if s[i] != '`' {
-			continue
-		}
-		if i+1 < len(s) && s[i+1] == '`' {
-			i++
-			continue
-		}
-		return strings.ReplaceAll(s[1:i], "``", "`"), s[i+1:], i > 1
-	}
-	return "", "", false
+	n, rest, ok = until(s[1:], '`')
+	return n, rest, ok && n != ""
 }
 
 func simple(r rune) bool {

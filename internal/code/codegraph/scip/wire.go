@@ -76,50 +76,48 @@ func fields(b []byte, f func(num protowire.Number, n uint64, v []byte) error) er
 }
 
 func readMetadata(b []byte) (m metadata, err error) {
-	err = fields(b, func(num protowire.Number, _ uint64, v []byte) error {
-		switch num {
-		case 2:
-			return fields(v, func(num protowire.Number, _ uint64, v []byte) error {
-				switch num {
-				case 1:
-					m.tool = string(v)
-				case 2:
-					m.version = string(v)
-				}
-				return nil
-			})
-		case 3:
-			m.root = string(v)
-		}
-		return nil
-	})
+	tool := func(b []byte) error { return read(b, &m.tool, &m.version) }
+	err = read(b, nil, tool, &m.root)
 	return m, err
 }
 
-func readDocument(b []byte) (d document, err error) {
-	err = fields(b, func(num protowire.Number, n uint64, v []byte) error {
-		switch num {
-		case 1:
-			d.path = string(v)
-		case 2:
-			o, err := readOccurrence(v)
-			if len(o.symbol) > 0 && o.at != none { // others are for highlighting and diagnostics
-				d.occurrences = append(d.occurrences, o)
-			}
-			return err
-		case 3:
-			s, err := readInformation(v)
-			d.symbols = append(d.symbols, s)
-			return err
-		case 4:
-			d.language = string(v)
-		case 5:
-			d.text = v
-		case 6:
-			d.encoding = n
+// read stores the fields of a message, in the order of their numbers from 1 on. A field with the value nil is skipped, a
+// function is called with the message in the field.
+func read(b []byte, into ...any) error {
+	return fields(b, func(num protowire.Number, n uint64, v []byte) error {
+		if int(num) > len(into) {
+			return nil
+		}
+		switch to := into[num-1].(type) {
+		case *string:
+			*to = string(v)
+		case *[]byte:
+			*to = v
+		case *uint64:
+			*to = n
+		case *bool:
+			*to = n != 0
+		case func([]byte) error:
+			return to(v)
 		}
 		return nil
 	})
+}
+
+func readDocument(b []byte) (d document, err error) {
+	occurrences := func(b []byte) error {
+		o, err := readOccurrence(b)
+		if len(o.symbol) > 0 && o.at != none { // others are for highlighting and diagnostics
+			d.occurrences = append(d.occurrences, o)
+		}
+		return err
+	}
+	symbols := func(b []byte) error {
+		s, err := readInformation(b)
+		d.symbols = append(d.symbols, s)
+		return err
+	}
+	err = read(b, &d.path, occurrences, symbols, &d.language, &d.text, &d.encoding)
 	return d, err
 }
 
@@ -183,35 +181,12 @@ func spanOf(n [4]int64, count int) span {
 }
 
 func readInformation(b []byte) (s information, err error) {
-	err = fields(b, func(num protowire.Number, n uint64, v []byte) error {
-		switch num {
-		case 1:
-			s.symbol = v
-		case 4:
-			r, err := readRelation(v)
-			s.relations = append(s.relations, r)
-			return err
-		case 5:
-			s.kind = n
-		}
-		return nil
-	})
+	relations := func(b []byte) error {
+		var r relation
+		err := read(b, &r.symbol, &r.reference, &r.implementation, &r.typeOfIts)
+		s.relations = append(s.relations, r)
+		return err
+	}
+	err = read(b, &s.symbol, nil, nil, relations, &s.kind)
 	return s, err
-}
-
-func readRelation(b []byte) (r relation, err error) {
-	err = fields(b, func(num protowire.Number, n uint64, v []byte) error {
-		switch num {
-		case 1:
-			r.symbol = v
-		case 2:
-			r.reference = n != 0
-		case 3:
-			r.implementation = n != 0
-		case 4:
-			r.typeOfIts = n != 0
-		}
-		return nil
-	})
-	return r, err
 }

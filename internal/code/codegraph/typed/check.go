@@ -12,7 +12,6 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -155,9 +154,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Workers < 0 {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "workers", Msg: fmt.Sprintf("%d is negative", o.Workers), Try: "Leave it out for one a processor."}
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	return o, nil
 }
 
@@ -336,12 +333,7 @@ func (t *tree) readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
 		return nil, fmt.Errorf("%s is not a regular file, or is too large", path)
 	}
-	f, err := t.root.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
+	return t.root.ReadFile(path)
 }
 
 // at makes a Problem at a position.

@@ -3,6 +3,7 @@ package typed
 import (
 	"cmp"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,50 +22,43 @@ func implementable(t *types.TypeName) bool {
 }
 
 // methodIndex indexes types by the names of their methods, so an interface is compared with few types.
-type methodIndex struct {
-	byMethod map[string][]*types.TypeName
-}
+type methodIndex map[string][]*types.TypeName
 
-func (w *methodIndex) add(t *types.TypeName) {
+func (w methodIndex) add(t *types.TypeName) {
 	named, ok := t.Type().(*types.Named)
 	if !ok || t.IsAlias() || types.IsInterface(named) {
 		return
 	}
-	if w.byMethod == nil {
-		w.byMethod = map[string][]*types.TypeName{}
-	}
 	for _, m := range methods(named) {
-		w.byMethod[m] = append(w.byMethod[m], t)
+		w[m] = append(w[m], t)
 	}
 }
 
 // methods lists the names of the methods of a type or of the pointer to it.
-func methods(t *types.Named) []string {
-	var names []string
+func methods(t *types.Named) (names []string) {
 	if s, ok := t.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			if !s.Field(i).Embedded() {
+		for f := range s.Fields() {
+			if !f.Embedded() {
 				continue
 			}
-			set := types.NewMethodSet(types.NewPointer(t))
-			for k := range set.Len() {
-				names = append(names, set.At(k).Obj().Name())
+			for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+				names = append(names, m.Obj().Name())
 			}
 			return names
 		}
 	}
-	for i := range t.NumMethods() {
-		names = append(names, t.Method(i).Name())
+	for m := range t.Methods() {
+		names = append(names, m.Name())
 	}
 	return names
 }
 
 // implementers returns the types that implement an interface.
-func (w *methodIndex) implementers(iface *types.TypeName) (out []*types.TypeName) {
+func (w methodIndex) implementers(iface *types.TypeName) (out []*types.TypeName) {
 	i := iface.Type().Underlying().(*types.Interface)
-	candidates := w.byMethod[i.Method(0).Name()]
-	for k := 1; k < i.NumMethods(); k++ {
-		if c := w.byMethod[i.Method(k).Name()]; len(c) < len(candidates) {
+	candidates := w[i.Method(0).Name()]
+	for m := range i.Methods() {
+		if c := w[m.Name()]; len(c) < len(candidates) {
 			candidates = c
 		}
 	}
@@ -93,16 +87,16 @@ type implementation struct {
 }
 
 // implementationsOf lists the types in w that implement an interface. ids returns the ID of an object; "" for none.
-func (p *plan) implementationsOf(w *methodIndex, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
+func (p *plan) implementationsOf(w methodIndex, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
 	to := ids(iface)
-	if to == "" {
-		if !wellKnown(iface) {
-			return nil
-		}
+	switch {
+	case to != "":
+	case !wellKnown(iface):
+		return nil
+	case iface.Pkg() == nil:
 		to = codegraph.ID(codegraph.KindInterface, iface.Name())
-		if iface.Pkg() != nil {
-			to = codegraph.ID(codegraph.KindInterface, iface.Pkg().Path()+"."+iface.Name())
-		}
+	default:
+		to = codegraph.ID(codegraph.KindInterface, iface.Pkg().Path()+"."+iface.Name())
 	}
 	for _, t := range w.implementers(iface) {
 		if from := ids(t); from != "" {
@@ -129,28 +123,22 @@ func (p *plan) isOurs(pkg *types.Package) bool {
 // implements lists which types in these files implement which interfaces of the repository, and which of the interfaces
 // of the standard library that the repository names.
 func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []implementation) {
-	var w methodIndex
-	var all []*types.TypeName
-	for t := range p.named {
-		all = append(all, t)
-	}
+	w, all := methodIndex{}, slices.Collect(maps.Keys(p.named))
 	for _, n := range p.nodes {
 		if !n.plain || !n.own || n.types == nil {
 			continue
 		}
 		all = append(all, interfaces(n.types)...)
 		for _, name := range n.types.Scope().Names() {
-			t, ok := n.types.Scope().Lookup(name).(*types.TypeName)
-			if !ok {
-				continue
-			}
-			if _, ok := files[p.fset.PositionFor(t.Pos(), false).Filename]; ok {
-				w.add(t)
+			if t, ok := n.types.Scope().Lookup(name).(*types.TypeName); ok {
+				if _, ok := files[p.fset.PositionFor(t.Pos(), false).Filename]; ok {
+					w.add(t)
+				}
 			}
 		}
 	}
 	for _, iface := range all {
-		out = append(out, p.implementationsOf(&w, iface, p.id)...)
+		out = append(out, p.implementationsOf(w, iface, p.id)...)
 	}
 	return out
 }
@@ -161,13 +149,7 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 	inTest := func(t *types.TypeName) bool {
 		return strings.HasSuffix(r.plan.fset.PositionFor(t.Pos(), false).Filename, "_test.go")
 	}
-	ids := func(obj types.Object) string {
-		if id := r.own[obj]; id != "" {
-			return id
-		}
-		return r.plan.id(obj)
-	}
-	var tests, rest methodIndex
+	tests, rest := methodIndex{}, methodIndex{}
 	for _, name := range pkg.Scope().Names() {
 		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
 			if inTest(t) {
@@ -177,22 +159,17 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 			}
 		}
 	}
-	for _, iface := range interfaces(pkg) {
-		out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
-		if inTest(iface) {
-			out = append(out, r.plan.implementationsOf(&rest, iface, ids)...)
-		}
-	}
+	all := slices.Concat(interfaces(pkg), slices.Collect(maps.Keys(r.named)))
 	for _, imp := range pkg.Imports() {
-		if !r.plan.isOurs(imp) {
-			continue
-		}
-		for _, iface := range interfaces(imp) {
-			out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
+		if r.plan.isOurs(imp) {
+			all = append(all, interfaces(imp)...)
 		}
 	}
-	for iface := range r.named {
-		out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
+	for _, iface := range all {
+		out = append(out, r.plan.implementationsOf(tests, iface, r.id)...)
+		if iface.Pkg() == pkg && inTest(iface) {
+			out = append(out, r.plan.implementationsOf(rest, iface, r.id)...)
+		}
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -57,20 +58,13 @@ func (p *plan) refine(n *node, sources []source) (f nodeResult) {
 		}
 		f.files = append(f.files, r.file)
 	}
-	p.noteInterfaces(r.named)
+	p.mu.Lock()
+	maps.Copy(p.named, r.named)
+	p.mu.Unlock()
 	if pkg != nil {
 		f.implements = r.tests(pkg)
 	}
 	return f
-}
-
-// noteInterfaces records the interfaces of the standard library that a node names.
-func (p *plan) noteInterfaces(named map[*types.TypeName]bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for t := range named {
-		p.named[t] = true
-	}
 }
 
 type edge struct {
@@ -98,13 +92,13 @@ func (r *refiner) part(part golang.Part) {
 	}
 	called := map[*ast.Ident]bool{}
 	var embedded *ast.Ident
-	if part.Embedded {
-		embedded = name(part.Node)
+	if e, ok := part.Node.(ast.Expr); ok && part.Embedded {
+		embedded = golang.Named(e)
 	}
 	ast.Inspect(part.Node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if id := name(ast.Unparen(n.Fun)); id != nil {
+			if id := golang.Named(n.Fun); id != nil {
 				called[id] = true
 			}
 		case *ast.Ident:
@@ -119,28 +113,6 @@ func (r *refiner) part(part golang.Part) {
 		}
 		return true
 	})
-}
-
-// name returns the identifier of the type or function that an expression names, without type arguments.
-func name(n ast.Node) *ast.Ident {
-	for {
-		switch x := n.(type) {
-		case *ast.Ident:
-			return x
-		case *ast.SelectorExpr:
-			return x.Sel
-		case *ast.StarExpr:
-			n = x.X
-		case *ast.ParenExpr:
-			n = x.X
-		case *ast.IndexExpr:
-			n = x.X
-		case *ast.IndexListExpr:
-			n = x.X
-		default:
-			return nil
-		}
-	}
 }
 
 func (r *refiner) use(from string, id *ast.Ident, kind codegraph.EdgeKind) {
@@ -160,15 +132,17 @@ func (r *refiner) use(from string, id *ast.Ident, kind codegraph.EdgeKind) {
 			r.named[o] = true
 		}
 	}
-	to, ok := r.own[obj]
-	if !ok && obj.Pkg() != nil {
-		r.plan.mu.RLock()
-		to, ok = r.plan.known[obj]
-		r.plan.mu.RUnlock()
-	}
-	if ok {
+	if to := r.id(obj); to != "" {
 		r.add(from, to, kind, id.Pos())
 	}
+}
+
+// id returns the ID of an object; "" for none.
+func (r *refiner) id(obj types.Object) string {
+	if id := r.own[obj]; id != "" || obj.Pkg() == nil {
+		return id
+	}
+	return r.plan.id(obj)
 }
 
 func (r *refiner) add(from, to string, kind codegraph.EdgeKind, pos token.Pos) {

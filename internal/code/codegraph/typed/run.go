@@ -86,20 +86,18 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 
 // check reads a node, publishes what it declares, and checks its functions.
 func (p *plan) check(n *node) (f nodeResult) {
-	published := false
-	publish := func() {
-		if !published {
-			published = true
-			close(n.ready)
-		}
-	}
+	publish := sync.OnceFunc(func() { close(n.ready) })
 	defer publish()
 	defer func() { // a panic of the type checker must affect only this package
 		if r := recover(); r != nil {
 			f.problems = append(f.problems, Problem{Package: n.PkgPath, Text: fmt.Sprintf("the type checker gave up: %v", r)})
 		}
 	}()
-	f.problems = p.listErrors(n)
+	for _, e := range n.Errors {
+		if e.Kind == packages.ListError {
+			f.problems = append(f.problems, Problem{Package: n.PkgPath, Text: e.Msg})
+		}
+	}
 	var sources []source
 	for _, path := range n.files {
 		src, problems := p.read(n, path)
@@ -159,9 +157,7 @@ func (p *plan) declare(n *node, sources []source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inRepository[pkg] = true
-	for obj, id := range known {
-		p.known[obj] = id
-	}
+	maps.Copy(p.known, known)
 }
 
 func syntax(sources []source) (files []*ast.File) {
@@ -179,10 +175,6 @@ type exporter struct {
 	mu     sync.Mutex // guards the following fields
 	pkgs   map[string]*types.Package
 	failed map[string]error
-}
-
-func newExporter(fset *token.FileSet, files map[string]string) *exporter {
-	return &exporter{fset: fset, files: files, pkgs: map[string]*types.Package{}, failed: map[string]error{}}
 }
 
 func (e *exporter) find(path string) (*types.Package, error) {
@@ -306,11 +298,8 @@ func newPlan(t *tree, l *loaded, o Options) *plan {
 		n.api = n.plain
 	})
 	for _, n := range slices.Backward(p.nodes) {
-		if !n.reported && !n.api {
-			continue
-		}
 		for _, imp := range n.Imports {
-			if m := p.byID[imp.ID]; m != nil {
+			if m := p.byID[imp.ID]; m != nil && (n.reported || n.api) {
 				m.api = true
 			}
 		}
@@ -356,19 +345,8 @@ func (p *plan) exports(ctx context.Context, l *loaded) error {
 	if err != nil {
 		return err
 	}
-	p.external = newExporter(p.fset, files)
+	p.external = &exporter{fset: p.fset, files: files, pkgs: map[string]*types.Package{}, failed: map[string]error{}}
 	return nil
-}
-
-// listErrors returns the errors that the go command reported for a package.
-func (p *plan) listErrors(n *node) (out []Problem) {
-	for _, e := range n.Errors {
-		if e.Kind != packages.ListError {
-			continue
-		}
-		out = append(out, Problem{Package: n.PkgPath, Text: e.Msg})
-	}
-	return out
 }
 
 func byPlace(a, b Problem) int {
