@@ -44,7 +44,7 @@ func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 // blocks from the store.
 func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 	l := openBare(t)
-	l.blocks = newBlockCache(2, 1<<20)
+	l.blocks.limit, l.blocks.limitBytes = 2, 1<<20
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 			t.Errorf("session %s: %+v, first %q", id, a.Insertions, first[id])
 		}
 	}
-	if n := len(l.blocks.byPlace); n != 2 {
+	if n := l.blocks.blocks.Len(); n != 2 {
 		t.Errorf("%d blocks in memory", n)
 	}
 }

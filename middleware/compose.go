@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -322,36 +321,12 @@ func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 	if t.Session == "" || t.Incognito {
 		return nil
 	}
-	return l.lateResults.take(t.Owner + "\x00" + t.Session)
+	late, _ := l.lateResults.Take(keyOf(t))
+	return late
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
 	if ch != nil && t.Session != "" && !t.Incognito { // other turns must not see the hits of an incognito turn
-		l.lateResults.keep(t.Owner+"\x00"+t.Session, ch)
+		l.lateResults.Put(keyOf(t), ch)
 	}
-}
-
-// lateResults keeps the channels of vector searches that a session's last turn did not wait for.
-// Beyond maxConversations sessions, it drops an arbitrary one.
-type lateResults struct {
-	mu sync.Mutex // guards m
-	m  map[string]<-chan store.Result
-}
-
-func (l *lateResults) keep(session string, ch <-chan store.Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.m == nil {
-		l.m = map[string]<-chan store.Result{}
-	}
-	makeRoom(l.m, maxConversations)
-	l.m[session] = ch
-}
-
-func (l *lateResults) take(session string) <-chan store.Result {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ch := l.m[session]
-	delete(l.m, session)
-	return ch
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -250,40 +249,10 @@ var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be 
 // maxRefusal is the maximum number of bytes of an error message that are examined.
 const maxRefusal = 64 << 10
 
-// maxMergeModels is the maximum number of models that mergeModels remembers.
-const maxMergeModels = 256
-
-// mergeModels holds the models whose server refused two user messages in a row. It is in memory
-// only, so the next process needs one refused request per model. The zero value is ready.
-type mergeModels struct {
-	mu sync.RWMutex // guards m
-	m  map[string]bool
-}
-
-func (s *mergeModels) has(model string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.m[model]
-}
-
-// add adds a model and reports whether it is new.
-func (s *mergeModels) add(model string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m[model] {
-		return false
-	}
-	if s.m == nil {
-		s.m = map[string]bool{}
-	}
-	makeRoom(s.m, maxMergeModels)
-	s.m[model] = true
-	return true
-}
-
 // merges reports whether a model's blocks are merged into user messages.
 func (l *Layer) merges(model string) bool {
-	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
+	refuses, _ := l.mergeModels.Get(model)
+	return refuses || l.cfg.Injection.As == config.AsMerge
 }
 
 // Send sends req, whose body is x.Body, over base. If the server refuses two user messages in a
@@ -309,8 +278,10 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	again.Body, _ = again.GetBody() // GetBody of a byte reader never fails
 	resp, err = base.RoundTrip(again)
-	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
-		x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		if _, known := x.layer.mergeModels.Put(x.Turn.Model, true); !known {
+			x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+		}
 	}
 	return resp, err
 }

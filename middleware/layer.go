@@ -23,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
@@ -68,23 +69,23 @@ type Layer struct {
 	playbooks          *retriever.PlaybookCache
 	renderCache        *budgeter.Cache
 	handler            Handler
-	blocks             *blockCache
+	blocks             blockCache
 	cleanCache         cleanCache
-	composing          atomic.Int64 // number of turns that compose a block now; see beginComposing
-	overdue            atomic.Int64 // number of turns that still compose after their deadline; see runWithin
-	promptCache        *promptCacheCounter
-	threads            *threads
+	composing          atomic.Int64                   // number of turns that compose a block now; see beginComposing
+	overdue            atomic.Int64                   // number of turns that still compose after their deadline; see runWithin
+	lastRequests       lru.Map[sessionKey, []segment] // the last request of each conversation, for countCached
+	threads            threads
 	openings           openings
 	statements         statements
-	mergeModels        mergeModels
+	mergeModels        lru.Map[string, bool] // models whose server refused two user messages in a row
 	responseTasks      taskGroup
 	activeTurns        activeTurns
 	taintMemory        taintMemory
 	learners           learners
 	judgements         judgedTurns
 	counts             counts
-	lateResults        lateResults
-	sessionFocus       *sessionFocus
+	lateResults        lru.Map[sessionKey, <-chan store.Result] // vector searches that a session's last turn did not wait for
+	sessionFocus       lru.Map[sessionKey, []string]            // the entities that sessions were about, strongest first; immutable
 	filing             filing
 	samplers           samplers
 	code               code
@@ -104,9 +105,9 @@ type Layer struct {
 	recording          context.Context // of the recorder's writes
 	stopRecording      context.CancelFunc
 	wake               chan struct{} // wakes runSessionChecks
-	recoveries         byConversation[recovery]
-	conversationStarts byConversation[time.Time] // by conversation that uses the name of a harvested session without its messages
-	sessionsMu         sync.Mutex                // guards sessions
+	recoveries         lru.Map[conversationStart, recovery]
+	conversationStarts lru.Map[conversationStart, time.Time] // by conversation that uses the name of a harvested session without its messages
+	sessionsMu         sync.Mutex                            // guards sessions
 	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
@@ -127,7 +128,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns, cfg.Injection.Memory<<20), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: blockCache{limit: rememberedTurns, limitBytes: cfg.Injection.Memory << 20},
 		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
 	l.recording, l.stopRecording = context.WithCancel(context.WithValue(context.Background(), recorderKey{}, true))
 	l.recorder = newRecorder(l.writeRecords, func() {

@@ -380,7 +380,7 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 	if len(held.Injected)+len(held.Checkpoint)+changed == 0 {
 		return nil
 	}
-	l.recoveries.forget(reader)
+	l.recoveries.Drop(func(c conversationStart) bool { return c.owner == reader })
 	l.judgements.dropOwner(reader)
 	if _, err := d.journal.Expunge(ctx, t); err != nil {
 		return err

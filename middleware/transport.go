@@ -2,12 +2,12 @@ package middleware
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/middleware/wire"
@@ -138,27 +138,6 @@ func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	return b.Bytes(), true, nil
 }
 
-// maxConversations is the maximum number of conversations in each of the in-memory maps.
-const maxConversations = 1024
-
-// promptCacheCounter counts how many bytes a provider's prompt cache can serve. Such a cache keeps the longest prefix
-// that two requests share, so prefixes are compared.
-type promptCacheCounter struct {
-	mu   sync.Mutex // guards last
-	last map[string][]segment
-}
-
-// makeRoom deletes an arbitrary entry of a map that has reached its limit.
-func makeRoom[K comparable, V any](m map[K]V, limit int) {
-	if len(m) < limit {
-		return
-	}
-	for key := range m {
-		delete(m, key)
-		return
-	}
-}
-
 // segment is one message of a request as it was sent.
 type segment struct {
 	print fingerprint
@@ -166,14 +145,11 @@ type segment struct {
 	bytes int64
 }
 
-func newPromptCacheCounter() *promptCacheCounter {
-	return &promptCacheCounter{last: map[string][]segment{}}
-}
-
-// count sets the receipt's CachedBytes and NewBytes. blocks are the inserted blocks, by rising Before. A session's
-// request is compared with the session's previous one. Without a session, the first message identifies the
-// conversation.
-func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
+// countCached sets the receipt's CachedBytes and NewBytes. blocks are the inserted blocks, by rising
+// Before. A provider's prompt cache keeps the longest prefix that two requests share, so a session's
+// request is compared with the session's previous one. Without a session, the first message
+// identifies the conversation.
+func (l *Layer) countCached(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
 	at, sizes := p.full, p.sizes
 	if len(at) == 0 {
 		return
@@ -187,17 +163,7 @@ func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Inser
 		}
 		now = append(now, segment{print: at[i], bytes: sizes[i]})
 	}
-	name := t.Owner + "\x00" + t.Session
-	if t.Session == "" {
-		name += string(at[0][:])
-	}
-	tr.mu.Lock()
-	before := tr.last[name]
-	if before == nil {
-		makeRoom(tr.last, maxConversations)
-	}
-	tr.last[name] = now
-	tr.mu.Unlock()
+	before, _ := l.lastRequests.Put(sessionKey{t.Owner, cmp.Or(t.Session, "\x00"+string(at[0][:]))}, now)
 	shared := true
 	for i, s := range now {
 		shared = shared && i < len(before) && before[i] == s
