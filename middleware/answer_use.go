@@ -96,11 +96,22 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 
 // judgeRecords judges the turns that the records of requests and answers belong to, in the order of
 // the records. It runs on the recorder's goroutine.
-func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
-	v.owner = owner
-	defer l.recoverJudging(&v)
+func (l *Layer) judgeRecords(owner string, recs []record) verdicts {
+	return l.judging(owner, func(v *verdicts) { l.judgeEach(owner, recs, v) })
+}
+
+// judging returns the verdicts that judge fills in; none after a panic.
+func (l *Layer) judging(owner string, judge func(*verdicts)) verdicts {
 	l.judgements.turnsMu.Lock()
 	defer l.judgements.turnsMu.Unlock()
+	v := verdicts{owner: owner}
+	if !l.guarded("judge what answers used", func() { judge(&v) }) {
+		return verdicts{owner: owner}
+	}
+	return v
+}
+
+func (l *Layer) judgeEach(owner string, recs []record, v *verdicts) {
 	for i := range recs {
 		r := &recs[i]
 		if !r.journaled || r.about.ID == "" {
@@ -118,17 +129,8 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 				v.judge(h, true)
 			}
 		case r.receipt != nil && l.cfg.Middleware.Inject:
-			l.judgeRequest(key, r, &v)
+			l.judgeRequest(key, r, v)
 		}
-	}
-	return v
-}
-
-// recoverJudging must be deferred. After a panic it clears v, so that nothing is learned.
-func (l *Layer) recoverJudging(v *verdicts) {
-	if p := recover(); p != nil {
-		l.o.Log.Error("judge what answers used", "panic", p)
-		*v = verdicts{owner: v.owner}
 	}
 }
 
@@ -287,7 +289,11 @@ func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.Shel
 
 // finishJudging gives final verdicts on turns that will get no more messages, and stores them.
 func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedTurn) {
-	v := l.finalVerdicts(owner, done)
+	v := l.judging(owner, func(v *verdicts) {
+		for _, h := range done {
+			v.judge(h, true)
+		}
+	})
 	both, settled := l.useWriter(ctx, v, nil)
 	if both == nil {
 		return
@@ -297,18 +303,6 @@ func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedT
 		return
 	}
 	settled()
-}
-
-// finalVerdicts returns the final verdicts on turns that will get no more messages.
-func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
-	v.owner = owner
-	defer l.recoverJudging(&v)
-	l.judgements.turnsMu.Lock()
-	defer l.judgements.turnsMu.Unlock()
-	for _, h := range done {
-		v.judge(h, true)
-	}
-	return v
 }
 
 // judgeAll gives final verdicts on all waiting turns. Call it after the recorder is closed.

@@ -158,9 +158,7 @@ func (l *Layer) followCode(ctx context.Context) {
 		return
 	}
 	if _, err := l.Operator().ReadCode(ctx); err != nil {
-		if ctx.Err() == nil {
-			l.o.Log.Warn("read the code", "cause", err, "try", ken.Hint(err))
-		}
+		l.warn(ctx, "read the code", err)
 		return
 	}
 	if !l.o.Watch || !l.cfg.Graph.Watch {
@@ -183,18 +181,8 @@ func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	} else {
 		_, err = l.code.base.Update(ctx, paths...)
 	}
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("read files that have changed", "cause", err, "try", ken.Hint(err))
-	}
-	l.notifyCodeChanged()
-}
-
-// notifyCodeChanged signals that files have changed.
-func (l *Layer) notifyCodeChanged() {
-	select {
-	case l.code.changed <- struct{}{}:
-	default:
-	}
+	l.warn(ctx, "read files that have changed", err)
+	offer(l.code.changed, struct{}{})
 }
 
 const (
@@ -250,7 +238,7 @@ func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-l.code.changed:
-		l.notifyCodeChanged() // so that the next wait sees the change
+		offer(l.code.changed, struct{}{}) // so that the next wait sees the change
 	case <-ctx.Done():
 	}
 	return false

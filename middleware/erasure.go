@@ -150,10 +150,8 @@ func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) 
 		if err != nil || !busy {
 			return rec, err
 		}
-		select {
-		case <-time.After(otherCheckEvery):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := pause(ctx, otherCheckEvery); err != nil {
+			return nil, err
 		}
 	}
 }

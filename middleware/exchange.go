@@ -3,10 +3,8 @@ package middleware
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -271,12 +269,9 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	_ = resp.Body.Close()
 	x.Body = body
 	again := req.Clone(req.Context())
-	again.ContentLength, again.TransferEncoding = int64(len(body)), nil
-	if again.Header.Get("Content-Length") != "" {
-		again.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	again.Body, _ = again.GetBody() // GetBody of a byte reader never fails
+	again.TransferEncoding = nil
+	setLength(again, len(body))
+	setBody(again, body)
 	resp, err = base.RoundTrip(again)
 	if err == nil && resp.StatusCode < http.StatusBadRequest {
 		if _, known := x.layer.mergeModels.Put(x.Turn.Model, true); !known {
@@ -312,14 +307,5 @@ func refusesRepeatedRoles(resp *http.Response) bool {
 	if resp.Body == nil || resp.ContentLength > maxRefusal || !wire.CanDecode(encoding) {
 		return false
 	}
-	var b bytes.Buffer
-	rest := resp.Body
-	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
-	found := rolesMustAlternate.MatchString(string(wire.DecodeBeginning(b.Bytes(), encoding)))
-	var tail io.Reader = rest
-	if err != nil {
-		tail = errReader{err}
-	}
-	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
-	return found
+	return rolesMustAlternate.MatchString(string(wire.DecodeBeginning(readBeginning(resp, maxRefusal), encoding)))
 }

@@ -207,9 +207,7 @@ func (l operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 // disputes carries the session and is written to the session's event log, but no journal is
 // created.
 func (l operator) Handle(t ken.Turn) *session.Session {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	return l.sessionHandle(t.Owner, sessionAbout(&t))
 }
 

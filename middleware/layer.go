@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
-	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
@@ -27,7 +26,6 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
-	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/remote"
@@ -244,10 +242,15 @@ func (l *Layer) hideState() error {
 // Store opens an owner's store, for programs that read or write claims. An empty owner means
 // the configured one. Call release when done.
 func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
-	if owner == "" {
-		owner = l.cfg.Knowledge.Owner
+	return l.owners.Get(ctx, l.ownerOrDefault(owner))
+}
+
+// storeWhenRecorded is Store after all turns so far were recorded.
+func (l *Layer) storeWhenRecorded(ctx context.Context, owner string) (store.Engine, func(), error) {
+	if err := l.recorder.flush(ctx); err != nil {
+		return nil, nil, err
 	}
-	return l.owners.Get(ctx, owner)
+	return l.Store(ctx, owner)
 }
 
 // openProjections opens an owner's store for a turn.
@@ -312,21 +315,13 @@ func (l *Layer) start() {
 // would end the process. Background work reads texts of others, and one bad text must not stop all
 // turns.
 func (l *Layer) catchPanics(what string, f func()) func() {
-	return func() {
-		if err := caught.Run(func() error { f(); return nil }); err != nil {
-			l.o.Log.Error(what+" panicked and has ended", "cause", err, "stack", caught.Stack(err))
-		}
-	}
+	return func() { l.guarded(what+" panicked and has ended", f) }
 }
 
 // onStoreHeld is called when this process becomes the holder of an owner's store.
 func (l *Layer) onStoreHeld(owner string) {
-	if owner != l.cfg.Knowledge.Owner {
-		return
-	}
-	select {
-	case l.holderChanged <- struct{}{}:
-	default:
+	if owner == l.cfg.Knowledge.Owner {
+		offer(l.holderChanged, struct{}{})
 	}
 }
 
@@ -348,12 +343,10 @@ func (l *Layer) onStoreClosed(owner string) {
 func (l *Layer) maintainStore(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
-		select {
-		case <-time.After(time.Second):
-			s, release, err = l.Store(ctx, "")
-		case <-ctx.Done():
+		if pause(ctx, time.Second) != nil {
 			return
 		}
+		s, release, err = l.Store(ctx, "")
 	}
 	if err != nil {
 		return // Open has logged the reason
@@ -391,13 +384,7 @@ func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 			l.calibrateQuietly(ctx, "")
 			return true
 		}
-		if ctx.Err() != nil {
-			return false
-		}
-		l.o.Log.Warn("embed new claims", "cause", err, "try", ken.Hint(err))
-		select {
-		case <-time.After(l.cfg.Breaker.Open):
-		case <-ctx.Done():
+		if l.warn(ctx, "embed new claims", err); pause(ctx, l.cfg.Breaker.Open) != nil {
 			return false
 		}
 	}
@@ -408,13 +395,10 @@ func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 
 // refreshQuietly refreshes the configured owner's store in the background, and logs errors.
 func (l *Layer) refreshQuietly(ctx context.Context) {
-	err := caught.Run(func() error {
+	l.quietly(ctx, "refresh knowledge", func() error {
 		_, err := l.Refresh(ctx, "")
 		return err
 	})
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
-	}
 }
 
 // Refresh indexes changed files of the repository in an owner's store, and embeds records that have
@@ -489,13 +473,6 @@ func (l *Layer) Close() error {
 
 // counts holds the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
-
-// addHarvest adds a run of the job queue.
-func (c *counts) addHarvest(r *jobs.Report) {
-	c.done.Add(uint64(r.Done))
-	c.retried.Add(uint64(r.Retried))
-	c.dead.Add(uint64(r.Dead))
-}
 
 // Counts returns the totals so far.
 func (l operator) Counts() inspect.Counts {

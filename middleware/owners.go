@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -108,6 +109,15 @@ func (t ownerStore) View(ctx context.Context, fn func(store.ShelfReader) error) 
 // Update implements store.Shelf.
 func (t ownerStore) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().Update(ctx, fn) })
+}
+
+// read returns a value of the shelf; nil if it has none.
+func (t ownerStore) read(ctx context.Context, key string) (v []byte, err error) {
+	err = t.View(ctx, func(r store.ShelfReader) error {
+		v = bytes.Clone(r.Get(key))
+		return nil
+	})
+	return v, err
 }
 
 // sharingOwners returns the other owners whose shared knowledge an owner reads, each once.

@@ -39,9 +39,7 @@ type ownerSessions struct {
 
 // sessionsOf returns the sessions of an owner, and creates them on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
-	if owner == "" {
-		owner = l.cfg.Knowledge.Owner
-	}
+	owner = l.ownerOrDefault(owner)
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
 	if d := l.sessions[owner]; d != nil {
@@ -121,9 +119,7 @@ func (l operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).qu
 // and disputes through it carry the session, the branch and the actor. Each action is first written
 // to the session's event log. Messages that a Transport or a Wrapped forwards need no Session.Add.
 func (l *Layer) Session(t ken.Turn) *session.Session {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if l.keepsMessages(&t) {
 		l.maintainSessions(t.Owner) // a session that gets messages through Session.Add ends with the layer
 	}
@@ -174,7 +170,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	}
 	if ended {
 		l.maintainSessions(owner)
-		l.wakeSessionChecks()
+		offer(l.wake, struct{}{})
 	}
 	if why == session.Deleted && err == nil {
 		_, err = l.Operator().Receipts(owner).ForgetSession(ctx, id)
@@ -250,7 +246,9 @@ func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, err
 		return jobs.Report{}, nil
 	}
 	report, err := d.queue.Drain(ctx, l.jobHandlers(d))
-	l.counts.addHarvest(&report)
+	l.counts.done.Add(uint64(report.Done))
+	l.counts.retried.Add(uint64(report.Retried))
+	l.counts.dead.Add(uint64(report.Dead))
 	return report, errors.Join(err, markFailed(ctx, d, report.Jobs))
 }
 
@@ -335,9 +333,7 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	l.sessionsMu.Lock()
 	d.due = time.Time{} // a message that arrives during the check sets it
 	l.sessionsMu.Unlock()
-	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
-	}
+	l.quietly(ctx, "erase what was forgotten", func() error { return l.finishForgetting(ctx, owner) }, "owner", owner)
 	err := caught.Run(func() error {
 		_, err := l.Harvest(ctx, owner)
 		return err
@@ -347,9 +343,7 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 		next, err = l.nextCheck(ctx, d)
 	}
 	l.checkAt(d, next)
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
-	}
+	l.warn(ctx, "harvest sessions", err, "owner", owner)
 }
 
 // nextCheck returns when an owner's sessions must be checked next. That is when the first open
@@ -391,14 +385,6 @@ func (l *Layer) ownersOnDisk() (owners []string) {
 		l.o.Log.Warn("look for owners", "cause", err)
 	}
 	return owners
-}
-
-// wakeSessionChecks starts a round of checks at once.
-func (l *Layer) wakeSessionChecks() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 }
 
 // briefProcess is the name of all processes with Options.Brief in journals. Their conversations
@@ -534,10 +520,8 @@ func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess
 	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
 		waited = true
-		select {
-		case <-time.After(otherCheckEvery):
-		case <-ctx.Done():
-			return waited, ctx.Err()
+		if err := pause(ctx, otherCheckEvery); err != nil {
+			return waited, err
 		}
 		var now []jobs.Job
 		now, err = l.otherHarvests(ctx, d, sess)

@@ -38,9 +38,7 @@ const maxTaints = 16
 // themselves call it before they run them. t is the turn as it was passed to Assemble. Without a
 // session the result is empty. Nothing is recorded.
 func (l operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Session == "" || len(answer.ToolCalls) == 0 {
 		return nil
 	}

@@ -75,13 +75,9 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			x = nil
 		} else if len(x.Body) != len(body) {
 			body = x.Body
-			out.ContentLength = int64(len(body))
-			if out.Header.Get("Content-Length") != "" {
-				out.Header.Set("Content-Length", strconv.Itoa(len(body)))
-			}
+			setLength(out, len(body))
 		}
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		out.Body, _ = out.GetBody() // GetBody of a byte reader never fails
+		setBody(out, body)
 	}
 	if x == nil {
 		return tr.base.RoundTrip(out)
@@ -101,7 +97,21 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// dialectOf returns the dialect of a request; false if the layer can't read the request.
+// setBody sets the body of a request.
+func setBody(req *http.Request, body []byte) {
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody() // GetBody of a byte reader never fails
+}
+
+// setLength declares the length of a request's body in bytes.
+func setLength(req *http.Request, n int) {
+	req.ContentLength = int64(n)
+	if req.Header.Get("Content-Length") != "" {
+		req.Header.Set("Content-Length", strconv.Itoa(n))
+	}
+}
+
+// dialectOf returns the API of a request; false if the request passes unchanged.
 func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	encoding := req.Header.Get("Content-Encoding")
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody || req.ContentLength > maxRequestBytes ||
@@ -125,10 +135,7 @@ func readBody(req *http.Request) (body []byte, whole bool, err error) {
 		return nil, false, context.Cause(ctx)
 	}
 	if b.Len() > maxRequestBytes {
-		req.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(&b, in), in}
+		req.Body = rejoinedBody{io.MultiReader(&b, in), in}
 		return nil, false, nil
 	}
 	_ = in.Close()

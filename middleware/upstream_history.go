@@ -25,9 +25,9 @@ type upstreamHistory struct {
 // decisionAt returns the decision for the turn of a message that the provider holds; nil if it is
 // not known.
 func (up *upstreamHistory) decisionAt(message int) *turnDecision {
-	for i := len(up.blocks) - 1; i >= 0; i-- {
-		if up.blocks[i].index == message {
-			return up.blocks[i].turnDecision
+	for _, b := range slices.Backward(up.blocks) {
+		if b.index == message {
+			return b.turnDecision
 		}
 	}
 	return nil
@@ -299,13 +299,7 @@ func (ts *threads) release(t *thread) {
 func sizeOf(t *thread) (n int64) {
 	for i := range t.messages {
 		m := &t.messages[i]
-		n += 256 + int64(len(m.Text))
-		for _, p := range m.Parts {
-			n += 64 + int64(len(p.Text)+len(p.Ref))
-		}
-		for _, c := range m.ToolCalls {
-			n += 64 + int64(len(c.Arguments))
-		}
+		n += int64(256 + 64*(len(m.Parts)+len(m.ToolCalls)) + textBytes(m))
 	}
 	for _, b := range t.blocks {
 		n += 256 + int64(len(b.text))
