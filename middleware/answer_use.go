@@ -444,20 +444,20 @@ func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Option
 		s.Utility = learner
 		o.Structure = &s
 	}
-	guard := learner.InForce()
+	order := learner.InForce()
 	logs := learner.Explores() && l.willJudge(&st.Turn)
 	if st.dryRun != nil {
-		guard, logs = learner.InForceAs(scorerMode(&st.dryRun.cfg)), false
+		order, logs = learner.InForceAs(scorerMode(&st.dryRun.cfg)), false
 	}
-	if guard == nil && !logs {
+	if order == nil && !logs {
 		return
 	}
 	o.Learned = &retriever.Learned{Earlier: learner.Earlier}
-	if guard != nil {
-		o.Learned.Scorer = guard
+	if order != nil {
+		o.Learned.Order = order.Order
 	}
 	if logs {
-		o.Learned.Explore = scorer.Explorer{}.Explore
+		o.Learned.Explore = scorer.Explore
 	}
 }
 

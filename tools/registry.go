@@ -31,7 +31,7 @@ type Registry struct {
 	tools        []Tool   // in the order in which they are listed
 	offer        []string // tools that are listed to callers whose Offer is nil
 	findingTools finding.Tools
-	shown        *shownHistory
+	shown        shownHistory
 	// writeLocks has one lock per owner for learning: two calls that learn the same at once would
 	// each not see the other's claim.
 	writeLocks locks.Locks
@@ -50,7 +50,7 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{layer: l, o: o, shown: newShownHistory()}
+	r := &Registry{layer: l, o: o}
 	var err error
 	if r.findingTools, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
 		r.findingTools = finding.Defaults() // Open has rejected such a configuration
