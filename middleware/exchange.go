@@ -199,7 +199,7 @@ func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstream
 	}
 	c.at = fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
-		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
+		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+l.slack, func(ctx context.Context) []placedBlock {
 			_ = l.restoreBlocks(ctx, &c) // after an error the model call lacks the same blocks
 			earlier := l.earlierBlocks(ctx, &c, l.findBlock)
 			return append(earlier, placedBlock{c.last, l.previewBlock(ctx, &c, slices.Concat(up.blocks, earlier))})

@@ -69,6 +69,7 @@ type Layer struct {
 	handler            Handler
 	blocks             blockCache
 	cleanCache         cleanCache
+	slack              time.Duration                  // turnSlack; longer in tests, whose results must not depend on the load of the machine
 	composing          atomic.Int64                   // number of turns that compose a block now; see beginComposing
 	overdue            atomic.Int64                   // number of turns that still compose after their deadline; see runWithin
 	lastRequests       lru.Map[sessionKey, []segment] // the last request of each conversation, for countCached
@@ -126,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: blockCache{limit: rememberedTurns, limitBytes: cfg.Injection.Memory << 20},
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, slack: turnSlack, blocks: blockCache{limit: rememberedTurns, limitBytes: cfg.Injection.Memory << 20},
 		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
 	l.recording, l.stopRecording = context.WithCancel(context.WithValue(context.Background(), recorderKey{}, true))
 	l.recorder = newRecorder(l.writeRecords, func() {

@@ -200,7 +200,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	}
 	a.answers, a.start = make(chan *share, len(a.owners)), time.Now()
 	settings := l.settings(st)
-	t.Session, t.Late, t.Began, t.Opens = "", nil, time.Time{}, false
+	t.Session, t.Late, t.Began, t.Opens, t.OnRules = "", nil, time.Time{}, false, nil
 	for _, owner := range a.owners {
 		a.wait = settings.Retrieval.Deadline
 		go func() {

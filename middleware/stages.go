@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -36,11 +35,11 @@ type State struct {
 	late <-chan store.Result
 
 	code      turnCode
-	filter    ken.Filter              // the turn's search filter
-	history   injectionHistory        // the items in earlier blocks of the conversation
-	lastEvent uint64                  // the store's last event when the turn began to read
-	dryRun    *dryRun                 // nil for a real turn
-	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
+	filter    ken.Filter       // the turn's search filter
+	history   injectionHistory // the items in earlier blocks of the conversation
+	lastEvent uint64           // the store's last event when the turn began to read
+	dryRun    *dryRun          // nil for a real turn
+	at        *progress        // nil in a dry run
 }
 
 // DryRun reports whether this is a dry run: see operator.DryRun. A middleware should then leave no
@@ -84,8 +83,8 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
 			start := time.Now()
-			if st.current != nil {
-				st.current.Store(&name)
+			if st.at != nil {
+				st.at.stage.Store(&name)
 			}
 			if err := protect(ctx, st, do); err != nil {
 				st.degrade(name, err)
@@ -216,6 +215,9 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	}
 	if st.Signals.Asks { // otherwise the late hits are kept for the next turn with a question
 		q.Late = st.late
+	}
+	if st.at != nil {
+		q.OnRules = func(n int) { st.at.rules.Store(int64(n)) }
 	}
 	return q
 }
