@@ -186,7 +186,6 @@ func folder() kind[string] {
 	return k
 }
 
-// optionalPath is a path or empty.
 func optionalPath() kind[string] {
 	k := optional()
 	k.reach = reachPath
@@ -246,7 +245,6 @@ func flag() kind[bool] {
 		func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, strconv.FormatBool}
 }
 
-// whole is a whole number.
 func whole(low, high int) kind[int] {
 	return kind[int]{rule{want: fmt.Sprintf("a whole number from %d to %d", low, high), brief: fmt.Sprintf("%d..%d", low, high), types: integer},
 		func(s string) (int, bool) {
@@ -265,7 +263,6 @@ func fraction(high float64) kind[float64] {
 		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
 }
 
-// span is a duration.
 func span(low, high time.Duration) kind[time.Duration] {
 	return kind[time.Duration]{
 		rule{want: "a length of time from " + period(low) + " to " + period(high),

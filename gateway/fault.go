@@ -69,7 +69,6 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// write sends the fault in the format d.
 func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	h := w.Header()
 	h.Set("X-Ken-Error", f.code)

@@ -373,7 +373,6 @@ func (hs *judgedTurns) takeAll() (out []*judgedTurn) {
 	return out
 }
 
-// dropOwner drops an owner's turns.
 func (hs *judgedTurns) dropOwner(owner string) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

@@ -30,7 +30,6 @@ func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
-// classifier returns the classifier for the claims of an owner's store.
 func (l *Layer) classifier(s store.Engine, d *ownerSessions) *classify.Classifier {
 	c := &l.cfg.Structure
 	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Wake: d.queue.Wake, GiveWay: l.yieldToTurns,
@@ -233,7 +232,6 @@ func (s *activeTurns) yield(ctx context.Context) {
 // process, not to those of other processes.
 type backgroundKey struct{}
 
-// inBackground returns a context for background work.
 func inBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }

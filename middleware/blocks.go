@@ -116,7 +116,6 @@ func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	return n
 }
 
-// count returns the number of blocks for which has returns true.
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -273,7 +272,6 @@ func (c *turnDecision) addForgettable(owner, id string) {
 	c.shared[owner] = append(c.shared[owner], id)
 }
 
-// canForget reports whether an item can be forgotten.
 func (c *turnDecision) canForget(it *ken.Item) bool {
 	if it.Owner == "" {
 		return slices.Contains(c.ownClaims, it.ID)

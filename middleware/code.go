@@ -392,7 +392,6 @@ func enclosingNames(n *codegraph.Node) (names []string) {
 	return names
 }
 
-// focusName returns the short name of the symbol with this id.
 func focusName(symbols []symbol, id string) string {
 	for i := range symbols {
 		if symbols[i].ID == id {

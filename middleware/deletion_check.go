@@ -134,7 +134,6 @@ func (c *deletionChecker) claims(ctx context.Context) (string, error) {
 	return joinDetails(listIDs("still there:", left), listIDs("say the same:", same)), nil
 }
 
-// joinDetails joins the details that are not empty.
 func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }

@@ -224,7 +224,6 @@ func (l *Layer) runStatements(ctx context.Context) {
 	}
 }
 
-// learnStatements learns the waiting statements.
 func (l *Layer) learnStatements() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()

@@ -166,7 +166,6 @@ func (st *State) shareOf(owner string) *share {
 	return st.shares[i]
 }
 
-// projectionsOf returns the store in which a candidate was found.
 func (st *State) projectionsOf(c *retriever.Candidate) store.Projections {
 	if s := st.shareOf(c.Owner); s != nil {
 		return s.view

@@ -97,7 +97,6 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	}
 }
 
-// assemblyEvent returns the context_assembly event of a turn.
 func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,

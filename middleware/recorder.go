@@ -126,7 +126,6 @@ func (rec *record) size() int {
 	return n
 }
 
-// textBytes returns the number of bytes of a message's texts.
 func textBytes(m *ken.Message) int {
 	n := len(m.Text)
 	for _, p := range m.Parts {

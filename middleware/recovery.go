@@ -154,7 +154,6 @@ func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 	return from < to && hasMessage(entries[from:to], m)
 }
 
-// hasMessage reports whether a message is one of the entries.
 func hasMessage(entries []session.Entry, m *ken.Message) bool {
 	written := clean.Text
 	if m.Role == "user" {

@@ -126,7 +126,6 @@ func (l *Layer) Session(t ken.Turn) *session.Session {
 	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
 
-// sessionHandle returns the handle of a session that is journaled.
 func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
 	return l.newHandle(owner, a, false)
 }
@@ -278,7 +277,6 @@ func jobSession(j *jobs.Job) string {
 	return p.Session
 }
 
-// jobHandlers returns the handlers of jobs by kind.
 func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {

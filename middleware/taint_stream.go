@@ -153,7 +153,6 @@ func (g *taintGuard) announceTrailer() {
 	g.trailer = true
 }
 
-// setTrailer sets the value of the announced trailer.
 func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))

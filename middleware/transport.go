@@ -97,7 +97,6 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// setBody sets the body of a request.
 func setBody(req *http.Request, body []byte) {
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, _ = req.GetBody() // GetBody of a byte reader never fails

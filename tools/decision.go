@@ -62,7 +62,6 @@ func valueTexts(list []decision.Value) (out []string) {
 	return out
 }
 
-// referenceNames returns the names of the decisions that refs refer to.
 func referenceNames(refs []decision.Reference) (out []string) {
 	for _, r := range refs[:min(len(refs), maxListed)] {
 		s := cmp.Or(r.ID, r.Text)

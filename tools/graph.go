@@ -36,7 +36,6 @@ func showNode(n *codegraph.Node) nodeView {
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
-// line returns a node as one line.
 func (n *nodeView) line() string {
 	s := n.ID
 	if at := location(n.Path, n.Line); at != "" {

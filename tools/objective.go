@@ -92,7 +92,6 @@ func (c *Call) showObjective(o *objective.Objective, problems []objective.Proble
 	return out
 }
 
-// line returns an objective as one line.
 func (o *objectiveView) line() string {
 	return o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 }

@@ -98,7 +98,6 @@ func unfit(name string, line int, path []string, what string) error {
 		Try: "Correct it, and try again. The file was not changed."}
 }
 
-// lineOf returns the number of the line at an offset.
 func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:min(at, len(text))], []byte{'\n'}) }
 
 // newline returns the line ending that a text uses.

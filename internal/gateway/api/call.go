@@ -127,7 +127,6 @@ func noClaim() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
 }
 
-// claim returns one of the owner's claims by its id.
 func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if errors.Is(err, ken.ErrNotFound) {

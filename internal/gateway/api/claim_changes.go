@@ -57,7 +57,6 @@ func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 	return err
 }
 
-// claimChangeRoute returns a route that changes a claim.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
 		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), usesIfMatch: true,

@@ -241,7 +241,6 @@ func claimsBefore(p position) (n int) {
 	return min(max(n, 0), 1<<30)
 }
 
-// compareScan compares two positions without that number.
 func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")

@@ -170,7 +170,6 @@ func (r *LearnRequest) file(operator bool, c *ken.Claim, names reading.Names) {
 	}
 }
 
-// claim returns the claim that the request describes.
 func (r *LearnRequest) claim() ken.Claim {
 	c := ken.Claim{Text: r.Text, Evidence: slices.Clone(r.Evidence), Kind: r.Kind, Heading: r.Heading, Body: r.Body, Status: r.Status,
 		Confidence: 1, Importance: 0.5, Scope: r.Scope, Project: r.Project, Session: r.Session, Branch: r.Branch, Domain: r.Domain,

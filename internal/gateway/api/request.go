@@ -15,7 +15,6 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// hasBody reports whether requests with this method have a body.
 func hasBody(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
 
 // readBody reads the request's body into the route's body type. The content type must be JSON even
@@ -168,7 +167,6 @@ func unknownField(at, name string, fields map[string]reflect.Type) error {
 	return invalid(printable(at, 120), "unknown field", try)
 }
 
-// hasOwnJSON reports whether a type decodes its own JSON.
 func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

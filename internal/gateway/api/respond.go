@@ -48,7 +48,6 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send sends a reply.
 func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
 	h := w.Header()
 	for name, value := range rep.header {

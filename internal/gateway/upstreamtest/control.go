@@ -32,7 +32,6 @@ func (s *Server) Control() {
 	s.control = true
 }
 
-// serveControl answers a control request.
 func (s *Server) serveControl(r *Request) Answer {
 	switch r.Method + " " + strings.TrimPrefix(r.Path(), ControlPath) {
 	case "GET requests":

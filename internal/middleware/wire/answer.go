@@ -170,7 +170,6 @@ func events(body []byte) iter.Seq[[]byte] {
 	}
 }
 
-// yieldEvent yields the data of one event.
 func yieldEvent(rows [][]byte, yield func([]byte) bool) bool {
 	if len(rows) > 1 {
 		if whole := bytes.Join(rows, []byte("\n")); valid(whole) {

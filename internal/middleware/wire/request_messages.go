@@ -23,7 +23,6 @@ func system(v value) string {
 	return s
 }
 
-// turns reads the messages of a Messages request.
 func (r *Request) turns(messages value) (err error) {
 	if !messages.isArray() {
 		return invalidRequest(Messages, "messages", "not an array")

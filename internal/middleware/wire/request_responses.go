@@ -89,7 +89,6 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// messageItem adds a message item.
 func (r *Request) messageItem(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {

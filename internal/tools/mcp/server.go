@@ -110,7 +110,6 @@ func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callerOf returns the caller of a connection.
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
 	if c.Session == "" {
@@ -141,7 +140,6 @@ func protocolError(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tools.Explain(err)}
 }
 
-// addTool lists a tool.
 func (s *server) addTool(t tools.Tool) {
 	no := false
 	listed := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema(),
