@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -476,10 +478,7 @@ func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
-		paths, all, done := make([]string, 0, len(r.pending)), r.allFiles, r.done
-		for p := range r.pending {
-			paths = append(paths, p)
-		}
+		paths, all, done := slices.Collect(maps.Keys(r.pending)), r.allFiles, r.done
 		clear(r.pending)
 		r.allFiles, r.done = false, nil
 		if done == nil || r.closed {

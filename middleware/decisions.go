@@ -43,12 +43,7 @@ func (l *Layer) decisionStatus() func(path string, content []byte) ken.Status {
 }
 
 func inFolders(folders []string, p string) bool {
-	for _, f := range folders {
-		if strings.HasPrefix(p, path.Clean(f)+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(p, path.Clean(f)+"/") })
 }
 
 // Bounds of the decisions of a turn.

@@ -33,9 +33,7 @@ type injectionHistory struct {
 func historyOf(earlier []placedBlock) injectionHistory {
 	t := injectionHistory{itemHashes: map[string]uint64{}, sharedBy: map[string]string{}}
 	for _, e := range earlier {
-		for id, hash := range e.itemHashes {
-			t.itemHashes[id] = hash
-		}
+		maps.Copy(t.itemHashes, e.itemHashes)
 		for i := range e.receipt.Items {
 			it := &e.receipt.Items[i]
 			if it.Owner != "" && it.Kind != ken.KindDocument {
@@ -90,12 +88,7 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 	n := 0
 	for ev, err := range s.Events(ctx, t.lastEvent+1) {
 		if n++; err != nil || n > maxChanges {
-			ids = ids[:0]
-			for id := range t.itemHashes {
-				ids = append(ids, id)
-			}
-			slices.Sort(ids)
-			return ids
+			return slices.Sorted(maps.Keys(t.itemHashes))
 		}
 		id := ev.Claim.String()
 		if _, ok := t.itemHashes[id]; ok && !slices.Contains(ids, id) {

@@ -483,12 +483,7 @@ func (l *Layer) isAlive(process string) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), nodeWait)
 	defer cancel()
-	for _, n := range []*shared.Node{l.node, l.next} {
-		if n != nil && n.Lives(ctx, process) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*shared.Node{l.node, l.next}, func(n *shared.Node) bool { return n != nil && n.Lives(ctx, process) })
 }
 
 // withdrawProcess removes the announcement of this process.

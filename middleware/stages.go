@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -109,9 +110,7 @@ func protect(ctx context.Context, st *State, do Handler) (err error) {
 func (st *State) degrade(name string, err error) {
 	why := name + ": " + err.Error()
 	st.Receipt.Degraded = append(st.Receipt.Degraded, why)
-	if st.Receipt.Cause == "" {
-		st.Receipt.Cause = why
-	}
+	st.Receipt.Cause = cmp.Or(st.Receipt.Cause, why)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -282,9 +281,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, a
 	}
 	r.Cut = append(r.Cut, found.Cut...)
 	r.Degraded = append(r.Degraded, found.Degraded...)
-	for source, t := range found.MS {
-		r.MS[source] = t
-	}
+	maps.Copy(r.MS, found.MS)
 	if r.Cause == "" {
 		r.Cause = l.retrievalCause(st, noVector)
 	}

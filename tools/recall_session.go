@@ -140,12 +140,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 	if len(c.Scopes) == 0 {
 		return true
 	}
-	for _, s := range append([]ken.Scope{i.Scope}, i.Scopes...) {
-		if !s.IsZero() && !slices.Contains(c.Scopes, s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(append([]ken.Scope{i.Scope}, i.Scopes...), func(s ken.Scope) bool { return !s.IsZero() && !slices.Contains(c.Scopes, s) })
 }
 
 // checkpoint sets the state at the end of the session.

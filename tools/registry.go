@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,9 +45,7 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	for _, f := range change {
 		f(&o)
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -127,9 +126,7 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	if c.Owner == "" {
-		c.Owner = r.layer.Config().Knowledge.Owner
-	}
+	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
 	if c.Scopes == nil {
 		c.Scopes = r.layer.Config().Retrieval.Scopes
 	}

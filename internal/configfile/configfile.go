@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -74,12 +76,22 @@ func Set(name string, text []byte, settings []Setting) (out []byte, undo []Undo,
 // is left alone. Errors: ken.ErrInvalid for a file that can't be parsed.
 func Unset(name string, text []byte, undo []Undo) (out []byte, err error) {
 	f, out := formatOf(name), text
-	for i := len(undo) - 1; i >= 0; i-- {
-		if out, err = f.unset(name, out, undo[i]); err != nil {
+	for _, u := range slices.Backward(undo) {
+		if out, err = f.unset(name, out, u); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// checkResult returns an error unless a changed file reads as wanted. what names the change.
+func checkResult(name string, want map[string]any, out []byte, what string, parse func(string, []byte) (map[string]any, error)) error {
+	got, err := parse(name, out)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be changed without changing more than " + what,
+			Try: "Change it by hand: docs/connect.md says what to write.", Err: err}
+	}
+	return nil
 }
 
 // broken returns the error for a file that can't be parsed.

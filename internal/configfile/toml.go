@@ -101,12 +101,7 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 // check returns an error unless the new text is the old document with one value changed.
 func (tomlFormat) check(name string, doc map[string]any, out []byte, path []string, value any) error {
 	put(doc, path, value)
-	got, err := parseTOML(name, out)
-	if err != nil || !reflect.DeepEqual(got, doc) {
-		return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be changed without changing more than " + strings.Join(path, "."),
-			Try: "Change it by hand: docs/connect.md says what to write.", Err: err}
-	}
-	return nil
+	return checkResult(name, doc, out, strings.Join(path, "."), parseTOML)
 }
 
 var tableHead = lazyregexp.New(`(?m)^[ \t]*\[`)

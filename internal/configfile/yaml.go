@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
 )
 
@@ -49,10 +49,8 @@ func (f yamlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 		return nil, u, err
 	}
 	list, _ := doc[s.Path[0]].([]any)
-	for _, have := range list {
-		if reflect.DeepEqual(have, item) {
-			return text, u, nil
-		}
+	if slices.ContainsFunc(list, func(have any) bool { return reflect.DeepEqual(have, item) }) {
+		return text, u, nil
 	}
 	nl := newline(text)
 	at, indent, ok := listEnd(text, s.Path[0])
@@ -71,16 +69,7 @@ func (f yamlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 		out = append(out, s.Path[0]+":"+nl+own...)
 	}
 	doc[s.Path[0]] = append(append([]any{}, list...), item)
-	return out, u, f.check(name, doc, out, s.Path[0])
-}
-
-func (yamlFormat) check(name string, want map[string]any, out []byte, key string) error {
-	got, err := parseYAML(name, out)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be changed without changing more than " + key,
-			Try: "Change it by hand: docs/connect.md says what to write.", Err: err}
-	}
-	return nil
+	return out, u, checkResult(name, doc, out, s.Path[0], parseYAML)
 }
 
 // listEnd returns the offset after the last line of a top-level list, and the indentation of
@@ -134,12 +123,7 @@ func (f yamlFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 	}
 	key, nl := u.Path[0], newline(text)
 	list, _ := doc[key].([]any)
-	var left []any
-	for _, have := range list {
-		if !reflect.DeepEqual(have, item) {
-			left = append(left, have)
-		}
-	}
+	left := slices.DeleteFunc(slices.Clone(list), func(have any) bool { return reflect.DeepEqual(have, item) })
 	_, indent, ok := listEnd(text, key)
 	own := itemLines(u.Value, indent, nl)
 	at := bytes.Index(text, []byte(own))
@@ -150,8 +134,8 @@ func (f yamlFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 		doc[key] = left
 	} else if delete(doc, key); bytes.HasSuffix(text[:at], []byte(key+":"+nl)) {
 		out := splice(text, at-len(key+":"+nl), at+len(own), "")
-		return out, f.check(name, doc, out, key)
+		return out, checkResult(name, doc, out, key, parseYAML)
 	}
 	out := splice(text, at, at+len(own), "")
-	return out, f.check(name, doc, out, key)
+	return out, checkResult(name, doc, out, key, parseYAML)
 }

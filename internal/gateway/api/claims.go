@@ -96,11 +96,8 @@ func (a *API) getHistory(c *call) (*reply, error) {
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		events, err := s.History(c.ctx(), id)
-		if errors.Is(err, ken.ErrNotFound) {
-			err = noClaim()
-		}
 		if err != nil {
-			return nil, err
+			return nil, orNoClaim(err)
 		}
 		out := History{ID: id}
 		// The history of an imported claim begins with events that have no number in the log.

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -156,12 +158,8 @@ func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) err
 }
 
 func unknownField(at, name string, fields map[string]reflect.Type) error {
-	names := make([]string, 0, len(fields))
-	for f := range fields {
-		names = append(names, f)
-	}
 	try := "Leave it out."
-	if near := nearest(name, names); near != "" {
+	if near := nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
 		try = "Did you mean " + near + "?"
 	}
 	return invalid(printable(at, 120), "unknown field", try)

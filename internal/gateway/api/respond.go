@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,9 +68,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 		h.Set("Link", "<"+r.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
 	}
 	status := rep.status
-	if status == 0 {
-		status = c.route.status
-	}
+	status = cmp.Or(status, c.route.status)
 	if rep.stream != nil {
 		h.Set("Content-Type", c.route.mediaType())
 		a.stream(w, r, c, rep)
@@ -187,12 +187,7 @@ func (c *call) listTag(s store.Engine) string {
 
 // notModified reports whether If-None-Match contains this ETag, by weak comparison.
 func notModified(r *http.Request, etag string) bool {
-	for _, t := range parseETags(r.Header.Values("If-None-Match")) {
-		if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parseETags(r.Header.Values("If-None-Match")), func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") })
 }
 
 // checkIfMatch returns an error if If-Match does not contain the ETag of the claim's current

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -100,9 +101,7 @@ func (a *Answer) fail(v value) {
 	s := v.text()
 	if v.isObject() {
 		s = v.get("message").text()
-		if s == "" {
-			s = v.raw()
-		}
+		s = cmp.Or(s, v.raw())
 	}
 	if s == "" || a.Err != "" {
 		return

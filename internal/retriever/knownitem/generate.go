@@ -211,9 +211,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.N < 0 {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "n", Msg: "negative", Try: "Ask for one question or more."}
 	}
-	if o.N == 0 {
-		o.N = DefaultN
-	}
+	o.N = cmp.Or(o.N, DefaultN)
 	if o.Kinds == nil {
 		o.Kinds = Kinds()
 	}

@@ -40,24 +40,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Mode == "" {
-		o.Mode = ModeAuto
-	}
-	if o.HalfLife <= 0 {
-		o.HalfLife = 30 * 24 * time.Hour
-	}
-	if o.Records <= 0 {
-		o.Records = 8192
-	}
-	if o.Slots <= 0 {
-		o.Slots = 8192
-	}
+	o.Mode = cmp.Or(o.Mode, ModeAuto)
+	o.HalfLife = cmp.Or(max(o.HalfLife, 0), 30*24*time.Hour)
+	o.Records = cmp.Or(max(o.Records, 0), 8192)
+	o.Slots = cmp.Or(max(o.Slots, 0), 8192)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
