@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,7 +67,9 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 		h.Set("Link", "<"+r.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
 	}
 	status := rep.status
-	status = cmp.Or(status, c.route.status)
+	if status == 0 { // OPTIONS has a status and no route
+		status = c.route.status
+	}
 	if rep.stream != nil {
 		h.Set("Content-Type", c.route.mediaType())
 		a.stream(w, r, c, rep)

@@ -110,7 +110,7 @@ func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
-	c.Session = cmp.Or(c.Session, cmp.Or(ss.ID(), s.defaultSession))
+	c.Session = cmp.Or(c.Session, ss.ID(), s.defaultSession)
 	if p := ss.InitializeParams(); c.Agent == "" && p != nil && p.ClientInfo != nil {
 		c.Agent = agentName(p.ClientInfo.Name)
 	}
