@@ -60,11 +60,8 @@ func (s *Server) serveControl(r *Request) Answer {
 func (o Order) answer() (Answer, error) {
 	var a Answer
 	if o.Recording != "" {
-		b, err := recordings.ReadFile("testdata/" + o.Recording + ".http")
-		if err != nil {
-			return a, fmt.Errorf("no recording %q", o.Recording)
-		}
-		if a, err = parseRecording(b); err != nil {
+		var err error
+		if a, err = readRecording(o.Recording); err != nil {
 			return a, err
 		}
 	}
