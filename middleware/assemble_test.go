@@ -231,7 +231,7 @@ func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 	}
 	l := open(t, settings(only("vector"), func(c *config.Config) { c.Retrieval.Deadline, c.Middleware.Floor = 50*time.Millisecond, false }),
 		using(relay), func(o *middleware.Options) { o.Embedder = slow })
-	l.AwaitTurns()
+	middleware.AwaitTurns(l)
 	answer := sync.OnceFunc(func() { close(slow.gate) })
 	t.Cleanup(answer) // before the layer is closed, which waits for the embedder
 	id := learn(t, l, fact(t, "When money does not arrive, an alert is what happens."))[0]

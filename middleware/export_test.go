@@ -2,5 +2,5 @@ package middleware
 
 import "time"
 
-// AwaitTurns makes turns wait for their blocks, however long the stages take.
-func (l *Layer) AwaitTurns() { l.slack = time.Hour }
+// AwaitTurns makes a layer's turns wait for their blocks, however long the stages take.
+func AwaitTurns(l *Layer) { l.slack = time.Hour }

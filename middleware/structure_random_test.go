@@ -60,7 +60,7 @@ func TestNoConstraintIsEverLostInSilence(t *testing.T) {
 			}
 			turn.Messages = []ken.Message{{Role: "user", Text: "What has to be done about " + strings.Join(said, ", ") + " before the next release?"}}
 			l := open(t, c, func(o *middleware.Options) { o.Root, o.Embedder = root, &hangs{} })
-			l.AwaitTurns()
+			middleware.AwaitTurns(l)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if rnd.IntN(3) == 0 {
