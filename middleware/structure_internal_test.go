@@ -20,6 +20,7 @@ func openBare(t *testing.T) *Layer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	AwaitTurns(l)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
