@@ -213,17 +213,7 @@ const (
 // Rank returns the order of assigners: 0 for none, then rules, model and operator; -1
 // for an unknown one.
 func (a Assigner) Rank() int {
-	switch a {
-	case "":
-		return 0
-	case AssignedByRules:
-		return 1
-	case AssignedByModel:
-		return 2
-	case AssignedByOperator:
-		return 3
-	}
-	return -1
+	return slices.Index([]Assigner{"", AssignedByRules, AssignedByModel, AssignedByOperator}, a)
 }
 
 // Assignment files a claim: what it is about, under which aspect, and whether it is

@@ -100,7 +100,8 @@ type Receipt struct {
 	NewBytes    int64 `json:"new_bytes"`
 
 	// OverflowedConstraints is the number of constraints that did not fit even when
-	// compressed.
+	// compressed, or that apply to a turn whose block was not ready in time. Degraded says
+	// when the constraints could not be looked for.
 	OverflowedConstraints int `json:"overflowed_constraints,omitempty"`
 
 	// Taint lists the tool calls of the model's answer that repeat text of an external

@@ -3,6 +3,7 @@ package ken
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,13 +55,12 @@ func (s Scope) Validate() error {
 
 // ParseScope parses "type:id".
 func ParseScope(s string) (Scope, error) {
-	for i := range len(s) {
-		if s[i] == ':' {
-			sc := Scope{ScopeType(s[:i]), s[i+1:]}
-			return sc, sc.Validate()
-		}
+	kind, id, ok := strings.Cut(s, ":")
+	if !ok {
+		return Scope{}, invalid("scope", strconv.Quote(s)+" is not type:id", "Write it as in repo:github.com/acme/payments.")
 	}
-	return Scope{}, invalid("scope", strconv.Quote(s)+" is not type:id", "Write it as in repo:github.com/acme/payments.")
+	sc := Scope{ScopeType(kind), id}
+	return sc, sc.Validate()
 }
 
 // Filter says which claims a query may see. Every leg of a retrieval gets the same
@@ -120,11 +120,8 @@ func (f *Filter) Reject(c Facts) CutReason {
 	if f.Shared && !c.shared() {
 		return CutScope
 	}
-	if len(f.Scopes) > 0 {
-		in := f.Unscoped && c.Scope.IsZero() || slices.Contains(f.Scopes, c.Scope)
-		if !in {
-			return CutScope
-		}
+	if len(f.Scopes) > 0 && !(f.Unscoped && c.Scope.IsZero()) && !slices.Contains(f.Scopes, c.Scope) {
+		return CutScope
 	}
 	if f.Kinds == nil && c.Kind.Structural() && !f.Structural || f.Kinds != nil && !slices.Contains(f.Kinds, c.Kind) || f.ClaimsOnly && c.Kind == KindDocument {
 		return CutScope

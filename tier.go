@@ -1,6 +1,7 @@
 package ken
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -152,10 +153,8 @@ func enumName(names []string, i int) string {
 }
 
 func enumValue(field string, names []string, s string) (int, error) {
-	for i, n := range names {
-		if n == s {
-			return i, nil
-		}
+	if i := slices.Index(names, s); i >= 0 {
+		return i, nil
 	}
 	return 0, invalid(field, "unknown value "+strconv.Quote(s), "Use one of "+joinKinds(names)+".")
 }
@@ -208,12 +207,8 @@ func CheckTransition(from, to Status, reason string) error {
 	if !to.Valid() {
 		return invalid("status", "unknown status "+strconv.Quote(string(to)), "Use one of "+joinKinds(Statuses())+".")
 	}
-	for _, t := range transitions[from] {
-		if t == to {
-			return nil
-		}
-	}
-	if to == StatusHypothesis && reason == ReasonLapsed && (from == StatusObserved || from == StatusVerified) {
+	if slices.Contains(transitions[from], to) ||
+		to == StatusHypothesis && reason == ReasonLapsed && (from == StatusObserved || from == StatusVerified) {
 		return nil
 	}
 	next := "nothing leaves " + string(from)

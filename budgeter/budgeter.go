@@ -91,18 +91,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Chars <= 0 {
-		o.Chars = defaultChars
-	}
-	if o.MemoryChars == 0 {
-		o.MemoryChars = defaultMemoryChars
-	}
-	if o.MaxItemChars <= 0 {
-		o.MaxItemChars = defaultItemChars
-	}
-	if o.PlaybookChars <= 0 {
-		o.PlaybookChars = defaultPlaybookChars
-	}
+	o.Chars = cmp.Or(max(o.Chars, 0), defaultChars)
+	o.MemoryChars = cmp.Or(o.MemoryChars, defaultMemoryChars)
+	o.MaxItemChars = cmp.Or(max(o.MaxItemChars, 0), defaultItemChars)
+	o.PlaybookChars = cmp.Or(max(o.PlaybookChars, 0), defaultPlaybookChars)
 	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
 	return o
 }

@@ -280,7 +280,6 @@ func (c *composer) claim(cand *Candidate) (claim ken.Claim, err error) {
 
 func isCheckpoint(it *ken.Item, memory bool) bool { return memory && it.Kind == KindCheckpoint }
 
-// finish writes the block.
 func (c *composer) finish() Block {
 	b := &c.block
 	b.Text = c.write()

@@ -109,7 +109,6 @@ var meaningChangers = func() map[uint64]bool {
 // articles are always ignored.
 var articles = [...]uint64{hash("a"), hash("an"), hash("the")}
 
-// appendWords appends the words of text as hashes.
 func appendWords(dst []uint64, text string) []uint64 {
 	h, flag, length := uint64(fnvOffset), uint64(0), 0
 	var prev rune // the previous character of the word

@@ -77,9 +77,7 @@ func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, o
 		if !access.Match(p.Model, model) {
 			continue
 		}
-		if p.CachedInput == 0 {
-			p.CachedInput = p.Input
-		}
+		p.CachedInput = cmp.Or(p.CachedInput, p.Input)
 		const million = 1e6
 		return (float64(input-cached)*p.Input + float64(cached)*p.CachedInput + float64(output)*p.Output) / million, true
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -127,9 +128,7 @@ func (r *rule) refuse(got string) error {
 		got = "the value"
 	}
 	try := r.try
-	if try == "" {
-		try = "Give " + r.want + ", or leave the key out for its default."
-	}
+	try = cmp.Or(try, "Give "+r.want+", or leave the key out for its default.")
 	return &ken.Error{Code: ken.CodeInvalid, Msg: got + " is not " + r.want, Try: try}
 }
 
@@ -174,24 +173,21 @@ func name() kind[string] {
 
 // path is the path of a file or folder.
 func path() kind[string] {
-	k := name()
-	k.want, k.try, k.reach = "a path", "", reachPath
+	k := folder()
+	k.want, k.try = "a path", ""
+	return k
+}
+
+// reaching sets what the value affects outside of the project.
+func (k kind[T]) reaching(what string) kind[T] {
+	k.reach = what
 	return k
 }
 
 // folder is the name of a folder in the project.
-func folder() kind[string] {
-	k := name()
-	k.reach = reachPath
-	return k
-}
+func folder() kind[string] { return name().reaching(reachPath) }
 
-// optionalPath is a path or empty.
-func optionalPath() kind[string] {
-	k := optional()
-	k.reach = reachPath
-	return k
-}
+func optionalPath() kind[string] { return optional().reaching(reachPath) }
 
 // What values of some kinds affect outside of the project.
 const (
@@ -246,7 +242,6 @@ func flag() kind[bool] {
 		func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, strconv.FormatBool}
 }
 
-// whole is a whole number.
 func whole(low, high int) kind[int] {
 	return kind[int]{rule{want: fmt.Sprintf("a whole number from %d to %d", low, high), brief: fmt.Sprintf("%d..%d", low, high), types: integer},
 		func(s string) (int, bool) {
@@ -265,7 +260,6 @@ func fraction(high float64) kind[float64] {
 		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
 }
 
-// span is a duration.
 func span(low, high time.Duration) kind[time.Duration] {
 	return kind[time.Duration]{
 		rule{want: "a length of time from " + period(low) + " to " + period(high),
@@ -322,17 +316,14 @@ func scope() kind[ken.Scope] {
 
 // listenAddress is host:port, or unix: and a path.
 func listenAddress() kind[string] {
-	k := words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.", canListen)
-	k.reach = reachListen
-	return k
+	return words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.", canListen).
+		reaching(reachListen)
 }
 
 // optionalListenAddress is a listenAddress, or empty.
 func optionalListenAddress() kind[string] {
-	k := words("an address and port, unix: and a path, or empty", "Write it as in 127.0.0.1:6060, or leave it empty.",
-		func(s string) bool { return s == "" || canListen(s) })
-	k.reach = reachListen
-	return k
+	return words("an address and port, unix: and a path, or empty", "Write it as in 127.0.0.1:6060, or leave it empty.",
+		func(s string) bool { return s == "" || canListen(s) }).reaching(reachListen)
 }
 
 func canListen(s string) bool {
@@ -348,7 +339,5 @@ var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
 // hostName is a name or address without a port.
 func hostName() kind[string] {
-	k := words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString)
-	k.reach = reachListen
-	return k
+	return words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString).reaching(reachListen)
 }

@@ -382,12 +382,7 @@ func unknown(path string, sections []section) error {
 // looksSecret reports whether a key's name is one that people use for credentials.
 func looksSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, s := range []string{"api_key", "apikey", "api-key", "token", "secret", "password"} {
-		if strings.HasSuffix(name, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"api_key", "apikey", "api-key", "token", "secret", "password"}, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
 // nearest returns the paths that were most likely meant: usually one, or several with the

@@ -194,6 +194,11 @@ func (r *Resolved) overlay(beneath, whole *Config) error {
 	}
 }
 
+// agreed reports whether the user consented to what the project's file sets for a key.
+func (r *Resolved) agreed(path string) bool {
+	return slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == path }) && !r.withholds(path)
+}
+
 func (r *Resolved) withholds(path string) bool {
 	return slices.ContainsFunc(r.Withheld, func(w Withheld) bool { return w.Key == path })
 }
@@ -247,7 +252,7 @@ func (r *Resolved) placeState() error {
 	r.StateAt = c.State(r.Root)
 	defer r.keepEvents()
 	const key = "knowledge.db_path"
-	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
+	agreed := r.agreed(key)
 	byUser := (!r.file[key] || r.chosen) && !trust.Inside(filepath.Clean(r.Root), filepath.Clean(r.StateAt)) // a link that leads out of the project is not the user's choice
 	st, err := trust.FindState(r.Root, r.StateAt, agreed || byUser)
 	r.Foreign = st.Foreign
@@ -271,7 +276,7 @@ func (r *Resolved) keepEvents() {
 	c := &r.Config
 	const key = "telemetry.events"
 	at := InProject(r.Root, c.Telemetry.Events)
-	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
+	agreed := r.agreed(key)
 	given := r.file == nil && filepath.IsAbs(c.Telemetry.Events) // set by a program, or by an earlier Resolve
 	switch {
 	case given:

@@ -69,7 +69,6 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// write sends the fault in the format d.
 func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	h := w.Header()
 	h.Set("X-Ken-Error", f.code)
@@ -106,38 +105,25 @@ func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	_, _ = w.Write(b) // the client may be gone
 }
 
-func openAIType(status int) string {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case status == http.StatusUnauthorized:
-		return "authentication_error"
-	case status == http.StatusForbidden:
-		return "permission_error"
-	case status >= http.StatusInternalServerError:
-		return "server_error"
-	}
-	return "invalid_request_error"
-}
+func openAIType(status int) string { return errorType(openAITypes, status, "server_error") }
 
-func anthropicType(status int) string {
-	switch {
-	case status == http.StatusUnauthorized:
-		return "authentication_error"
-	case status == http.StatusForbidden:
-		return "permission_error"
-	case status == http.StatusNotFound:
-		return "not_found_error"
-	case status == http.StatusRequestEntityTooLarge:
-		return "request_too_large"
-	case status == http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case status == http.StatusServiceUnavailable:
-		return "overloaded_error"
-	case status == http.StatusGatewayTimeout:
-		return "timeout_error"
-	case status >= http.StatusInternalServerError:
-		return "api_error"
+func anthropicType(status int) string { return errorType(anthropicTypes, status, "api_error") }
+
+var (
+	openAITypes = map[int]string{http.StatusTooManyRequests: "rate_limit_error", http.StatusUnauthorized: "authentication_error",
+		http.StatusForbidden: "permission_error"}
+	anthropicTypes = map[int]string{http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error",
+		http.StatusNotFound: "not_found_error", http.StatusRequestEntityTooLarge: "request_too_large", http.StatusTooManyRequests: "rate_limit_error",
+		http.StatusServiceUnavailable: "overloaded_error", http.StatusGatewayTimeout: "timeout_error"}
+)
+
+// errorType returns the type of an error in an API. server is that of statuses from 500 on.
+func errorType(types map[int]string, status int, server string) string {
+	if t := types[status]; t != "" {
+		return t
+	}
+	if status >= http.StatusInternalServerError {
+		return server
 	}
 	return "invalid_request_error"
 }

@@ -255,9 +255,7 @@ func (o Options) withDefaults(c config.Config) Options {
 	if o.Config == nil {
 		o.Config = &c.Gateway
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"net"
 	"net/http"
@@ -51,9 +52,7 @@ func newRing(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 		}
 		p := access.Principal{Name: k.Name, Owner: k.Owner, Project: k.Project, Rights: []access.Right{access.Chat, access.Read, access.Write}}
 		p.Models, p.Expires, p.RequestsPerDay, p.TokensPerDay = k.Models, k.Expires, k.RequestsPerDay, k.TokensPerDay
-		if p.Owner == "" {
-			p.Owner = owner
-		}
+		p.Owner = cmp.Or(p.Owner, owner)
 		if len(k.Rights) > 0 {
 			p.Rights = make([]access.Right, len(k.Rights))
 			for j, s := range k.Rights {
@@ -104,9 +103,7 @@ func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "unknown_key", msg: "nobody here has this key",
 			try: "Ask who runs the gateway for a key; ken key create makes one."}
 	}
-	if p.Project == "" {
-		p.Project = project
-	}
+	p.Project = cmp.Or(p.Project, project)
 	return p, nil
 }
 
@@ -160,20 +157,13 @@ func (a *turnHeaders) addAgentNames(h http.Header) {
 	if a.session == "" {
 		a.session, a.parent = n.Session, n.Parent
 	}
-	if a.agent == "" {
-		a.agent = n.Agent
-	}
+	a.agent = cmp.Or(a.agent, n.Agent)
 }
 
 // headerIs reports whether a header has one of the given values, ignoring case.
 func headerIs(h http.Header, name string, words ...string) bool {
 	v := strings.TrimSpace(h.Get(name))
-	for _, w := range words {
-		if strings.EqualFold(v, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(v, w) })
 }
 
 // TurnOf returns the turn that a request's headers describe: project, session, agent, branch and
@@ -276,12 +266,7 @@ func stripHeaders(h http.Header) (brought bool) {
 }
 
 func anyKey(name string, values []string) bool {
-	for _, v := range values {
-		if isKey(credential(name, v)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, func(v string) bool { return isKey(credential(name, v)) })
 }
 
 // addKey sets the upstream's key on a request that has none of its own.

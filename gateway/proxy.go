@@ -91,7 +91,6 @@ func (c *call) limitBody() *fault {
 	return nil
 }
 
-// setBody sets the body to send.
 func (c *call) setBody(b []byte) {
 	c.whole, c.isWhole = b, true
 	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil

@@ -97,7 +97,6 @@ func (s *sideCall) is(r *wire.Request) bool {
 	return s.asks == "" || begins(&r.Messages[last], s.asks)
 }
 
-// hasLine reports whether a line of a message begins with mark.
 func hasLine(m *ken.Message, mark string) bool {
 	text := m.Text[:min(len(m.Text), markBytes)]
 	if !strings.Contains(text, mark) {
@@ -111,7 +110,6 @@ func hasLine(m *ken.Message, mark string) bool {
 	return false
 }
 
-// begins reports whether a message begins with mark.
 func begins(m *ken.Message, mark string) bool {
 	return strings.HasPrefix(strings.TrimSpace(m.Text[:min(len(m.Text), markBytes)]), mark)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/url"
@@ -80,9 +81,7 @@ func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	if i := strings.LastIndexByte(up.prefix, '/'); i >= 0 && versionSegment.MatchString(up.prefix[i+1:]) {
 		up.root = up.prefix[:i]
 	}
-	if up.prefix == "" {
-		up.prefix = "/v1"
-	}
+	up.prefix = cmp.Or(up.prefix, "/v1")
 	return up, nil
 }
 

@@ -247,23 +247,13 @@ var resumeWords = set(`continue proceed carry keep going go next`)
 
 // resumes reports whether small talk asks to continue earlier work.
 func resumes(words []word) bool {
-	for i := range words {
-		if resumeWords[words[i].low] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w word) bool { return resumeWords[w.low] })
 }
 
 // answered reports whether the conversation has an answer already. Then "continue" refers to this
 // conversation.
 func answered(messages []ken.Message) bool {
-	for i := range messages {
-		if r := messages[i].Role; r == "assistant" || r == "tool" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m ken.Message) bool { return m.Role == "assistant" || m.Role == "tool" })
 }
 
 // maxSignal is the maximum length of a signal in bytes. Longer words are data that no index has as

@@ -196,14 +196,7 @@ func frameLine(words []word, i int) bool {
 	return false
 }
 
-func digits(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return s != ""
-}
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // exceptionName returns the name of an exception or error type in s, without its package:
 // NullPointerException, TypeError, ErrNotFound.

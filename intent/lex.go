@@ -130,7 +130,7 @@ func (l *lexer) add(start, end int, run bool) {
 		}
 		b--
 	}
-	b -= trailing(l.text[a:b], "’")
+	b = a + len(strings.TrimSuffix(l.text[a:b], "’"))
 	tail := l.text[b:end]
 	if a == b { // only punctuation: a dash separates, other marks mean nothing
 		l.comma = l.comma || l.text[start] == '-'
@@ -235,13 +235,6 @@ func fenceLine(s string) int {
 // indented reports whether the line at i begins like an indented block of code.
 func indented(text string, i int) bool {
 	return strings.HasPrefix(text[i:], "\t") || strings.HasPrefix(text[i:], "    ")
-}
-
-func trailing(s, suffix string) int {
-	if strings.HasSuffix(s, suffix) {
-		return len(suffix)
-	}
-	return 0
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/internal/retriever/scorer/use"
 	"github.com/kenlayer/ken/internal/run/receipt"
@@ -46,10 +46,9 @@ const (
 type judgedTurns struct {
 	turnsMu sync.Mutex // guards the turns' content
 
-	mu     sync.Mutex // guards the rest
-	byKey  map[string]*list.Element
-	recent *list.List // of *judgedTurn, the latest first
-	limit  *rate.Limiter
+	mu    sync.Mutex // guards the rest
+	turns lru.List[sessionKey, *judgedTurn]
+	limit *rate.Limiter
 }
 
 // allow reports whether one more turn may be judged.
@@ -64,8 +63,7 @@ func (h *judgedTurns) allow(now time.Time) bool {
 
 // judgedTurn is the last turn of a session, with its messages so far.
 type judgedTurn struct {
-	key          string
-	owner        string
+	sessionKey
 	receipt      ken.Receipt
 	before       []ken.Message // the messages up to and including the user's message
 	answer       []ken.Message // the messages after the user's message
@@ -73,8 +71,6 @@ type judgedTurn struct {
 	followUp     string        // the user's next message; "" if unknown
 	cachedUses   []ken.Use     // the items that answer used, without regard to followUp; nil if not judged yet
 }
-
-func judgedKey(owner, session string) string { return owner + "\x00" + session }
 
 // verdicts lists the items that answers used, for some turns of one owner.
 type verdicts struct {
@@ -100,17 +96,28 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 
 // judgeRecords judges the turns that the records of requests and answers belong to, in the order of
 // the records. It runs on the recorder's goroutine.
-func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
-	v.owner = owner
-	defer l.recoverJudging(&v)
+func (l *Layer) judgeRecords(owner string, recs []record) verdicts {
+	return l.judging(owner, func(v *verdicts) { l.judgeEach(owner, recs, v) })
+}
+
+// judging returns the verdicts that judge fills in; none after a panic.
+func (l *Layer) judging(owner string, judge func(*verdicts)) verdicts {
 	l.judgements.turnsMu.Lock()
 	defer l.judgements.turnsMu.Unlock()
+	v := verdicts{owner: owner}
+	if !l.guarded("judge what answers used", func() { judge(&v) }) {
+		return verdicts{owner: owner}
+	}
+	return v
+}
+
+func (l *Layer) judgeEach(owner string, recs []record, v *verdicts) {
 	for i := range recs {
 		r := &recs[i]
 		if !r.journaled || r.about.ID == "" {
 			continue
 		}
-		key := judgedKey(owner, r.about.ID)
+		key := sessionKey{owner, r.about.ID}
 		switch h := l.judgements.get(key); {
 		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // the turn is incognito or has no block
 		case r.answer != nil:
@@ -122,23 +129,14 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 				v.judge(h, true)
 			}
 		case r.receipt != nil && l.cfg.Middleware.Inject:
-			l.judgeRequest(key, r, &v)
+			l.judgeRequest(key, r, v)
 		}
-	}
-	return v
-}
-
-// recoverJudging must be deferred. After a panic it clears v, so that nothing is learned.
-func (l *Layer) recoverJudging(v *verdicts) {
-	if p := recover(); p != nil {
-		l.o.Log.Error("judge what answers used", "panic", p)
-		*v = verdicts{owner: v.owner}
 	}
 }
 
 // judgeRequest handles a request of the session's last turn, or of a new turn. A new turn ends the
 // last one.
-func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
+func (l *Layer) judgeRequest(key sessionKey, r *record, v *verdicts) {
 	last := lastUser(r.messages)
 	if last < 0 {
 		return
@@ -156,7 +154,7 @@ func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	if len(r.receipt.Items) == 0 || !l.judgements.allow(l.now()) {
 		return
 	}
-	next := &judgedTurn{key: key, owner: v.owner, receipt: r.receipt.Receipt, before: lastMessages(r.messages[:last+1])}
+	next := &judgedTurn{sessionKey: key, receipt: r.receipt.Receipt, before: lastMessages(r.messages[:last+1])}
 	next.setAnswer(r.messages[last+1:])
 	if old := l.judgements.put(next); old != nil {
 		v.judge(old, true)
@@ -291,7 +289,11 @@ func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.Shel
 
 // finishJudging gives final verdicts on turns that will get no more messages, and stores them.
 func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedTurn) {
-	v := l.finalVerdicts(owner, done)
+	v := l.judging(owner, func(v *verdicts) {
+		for _, h := range done {
+			v.judge(h, true)
+		}
+	})
 	both, settled := l.useWriter(ctx, v, nil)
 	if both == nil {
 		return
@@ -301,18 +303,6 @@ func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedT
 		return
 	}
 	settled()
-}
-
-// finalVerdicts returns the final verdicts on turns that will get no more messages.
-func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
-	v.owner = owner
-	defer l.recoverJudging(&v)
-	l.judgements.turnsMu.Lock()
-	defer l.judgements.turnsMu.Unlock()
-	for _, h := range done {
-		v.judge(h, true)
-	}
-	return v
 }
 
 // judgeAll gives final verdicts on all waiting turns. Call it after the recorder is closed.
@@ -332,7 +322,7 @@ func (l *Layer) judgeAll() {
 // learned.
 func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool) {
 	owner = l.ownerOrDefault(owner)
-	if h := l.judgements.take(judgedKey(owner, id)); h != nil && !deleted {
+	if h := l.judgements.take(sessionKey{owner, id}); h != nil && !deleted {
 		l.finishJudging(ctx, owner, []*judgedTurn{h})
 	}
 }
@@ -343,27 +333,19 @@ func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error
 }
 
 // get returns a session's last turn; nil if there is none.
-func (hs *judgedTurns) get(key string) *judgedTurn {
+func (hs *judgedTurns) get(key sessionKey) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	el, ok := hs.byKey[key]
-	if !ok {
-		return nil
-	}
-	hs.recent.MoveToFront(el)
-	return el.Value.(*judgedTurn)
+	h, _ := hs.turns.Get(key)
+	return h
 }
 
 // take removes and returns a session's last turn; nil if there is none.
-func (hs *judgedTurns) take(key string) *judgedTurn {
+func (hs *judgedTurns) take(key sessionKey) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	el, ok := hs.byKey[key]
-	if !ok {
-		return nil
-	}
-	delete(hs.byKey, key)
-	return hs.recent.Remove(el).(*judgedTurn)
+	h, _ := hs.turns.Take(key)
+	return h
 }
 
 // put adds a turn. If there are then too many, it drops the oldest one. It returns the dropped turn
@@ -371,43 +353,32 @@ func (hs *judgedTurns) take(key string) *judgedTurn {
 func (hs *judgedTurns) put(h *judgedTurn) (old *judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if hs.byKey == nil {
-		hs.byKey, hs.recent = map[string]*list.Element{}, list.New()
-	}
-	hs.byKey[h.key] = hs.recent.PushFront(h)
-	if hs.recent.Len() <= maxJudgedTurns {
+	if hs.turns.Put(h.sessionKey, h); hs.turns.Len() <= maxJudgedTurns {
 		return nil
 	}
-	last := hs.recent.Remove(hs.recent.Back()).(*judgedTurn)
-	delete(hs.byKey, last.key)
-	if last.owner != h.owner {
+	if _, old = hs.turns.TakeOldest(); old.owner != h.owner {
 		return nil
 	}
-	return last
+	return old
 }
 
 // takeAll removes and returns all turns, the oldest first.
 func (hs *judgedTurns) takeAll() (out []*judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if hs.recent == nil {
-		return nil
+	for hs.turns.Len() > 0 {
+		_, h := hs.turns.TakeOldest()
+		out = append(out, h)
 	}
-	for el := hs.recent.Back(); el != nil; el = el.Prev() {
-		out = append(out, el.Value.(*judgedTurn))
-	}
-	hs.byKey, hs.recent = nil, nil
 	return out
 }
 
-// dropOwner drops an owner's turns.
 func (hs *judgedTurns) dropOwner(owner string) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	for key, el := range hs.byKey {
-		if strings.HasPrefix(key, owner+"\x00") {
-			hs.recent.Remove(el)
-			delete(hs.byKey, key)
+	for key := range hs.turns.All() {
+		if key.owner == owner {
+			hs.turns.Take(key)
 		}
 	}
 }
@@ -472,20 +443,20 @@ func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Option
 		s.Utility = learner
 		o.Structure = &s
 	}
-	guard := learner.InForce()
+	order := learner.InForce()
 	logs := learner.Explores() && l.willJudge(&st.Turn)
 	if st.dryRun != nil {
-		guard, logs = learner.InForceAs(scorerMode(&st.dryRun.cfg)), false
+		order, logs = learner.InForceAs(scorerMode(&st.dryRun.cfg)), false
 	}
-	if guard == nil && !logs {
+	if order == nil && !logs {
 		return
 	}
 	o.Learned = &retriever.Learned{Earlier: learner.Earlier}
-	if guard != nil {
-		o.Learned.Scorer = guard
+	if order != nil {
+		o.Learned.Order = order.Order
 	}
 	if logs {
-		o.Learned.Explore = scorer.Explorer{}.Explore
+		o.Learned.Explore = scorer.Explore
 	}
 }
 

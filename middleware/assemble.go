@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -152,7 +153,7 @@ func (l *Layer) finishReceipt(c *modelCall, a *Assembly) {
 		r.Degraded = append(slices.Clip(r.Degraded), c.up.missing)
 	}
 	sent := append(l.insertions(c.turn.Model, c.up.blocks), a.Insertions...)
-	l.promptCache.count(c.turn, &c.at, sent, r)
+	l.countCached(c.turn, &c.at, sent, r)
 	r.MS = withEntry(r.MS, "total", since(c.start))
 	if l.events != nil || l.keepsReceipt(c.turn) {
 		a.context = a.breakdown(c.turn)
@@ -170,9 +171,7 @@ func (l *Layer) emptyReceipt(t *ken.Turn, cause string) ken.Receipt {
 // must not change.
 func withEntry(m map[string]float64, key string, v float64) map[string]float64 {
 	out := make(map[string]float64, len(m)+1)
-	for k, x := range m {
-		out[k] = x
-	}
+	maps.Copy(out, m)
 	out[key] = v
 	return out
 }

@@ -40,11 +40,49 @@ func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 	})
 }
 
+// A turn that was not ready in time says how many rules it lacks, as far as they were looked for.
+func TestALateTurnSaysHowManyRulesItLacks(t *testing.T) {
+	l := openBare(t)
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for _, text := range []string{"Payments must be logged.", "Payments must not be retried."} {
+		c, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Now(), ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Constraint, c.Entities = true, []string{"payments"}
+		if _, err := s.WriteClaim(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready, done := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	stages := l.handler
+	l.handler = func(ctx context.Context, st *State) error {
+		err := stages(ctx, st)
+		close(ready)
+		<-done
+		return err
+	}
+	var at progress
+	turn := &ken.Turn{Owner: l.cfg.Knowledge.Owner, Messages: []ken.Message{{Role: "user", Text: "How are payments retried?"}}}
+	go l.runStages(t.Context(), turn, injectionHistory{}, &at)
+	<-ready
+	c := modelCall{turn: turn, at: fingerprintsOf(turn), up: &upstreamHistory{}}
+	if _, d := l.lateDecision(t.Context(), &c, time.Second, &at); d.receipt.OverflowedConstraints != 2 || len(d.receipt.Degraded) != 1 ||
+		!strings.HasSuffix(d.receipt.Degraded[0], "not ready within 1s, in budget") {
+		t.Errorf("%d rules, degraded %q", d.receipt.OverflowedConstraints, d.receipt.Degraded)
+	}
+}
+
 // Ten thousand conversations are more than memory holds. Those that it dropped have their
 // blocks from the store.
 func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 	l := openBare(t)
-	l.blocks = newBlockCache(2, 1<<20)
+	l.blocks.limit, l.blocks.limitBytes = 2, 1<<20
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +114,7 @@ func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 			t.Errorf("session %s: %+v, first %q", id, a.Insertions, first[id])
 		}
 	}
-	if n := len(l.blocks.byPlace); n != 2 {
+	if n := l.blocks.blocks.Len(); n != 2 {
 		t.Errorf("%d blocks in memory", n)
 	}
 }

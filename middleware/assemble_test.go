@@ -231,6 +231,9 @@ func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 	}
 	l := open(t, settings(only("vector"), func(c *config.Config) { c.Retrieval.Deadline, c.Middleware.Floor = 50*time.Millisecond, false }),
 		using(relay), func(o *middleware.Options) { o.Embedder = slow })
+	middleware.AwaitTurns(l)
+	answer := sync.OnceFunc(func() { close(slow.gate) })
+	t.Cleanup(answer) // before the layer is closed, which waits for the embedder
 	id := learn(t, l, fact(t, "When money does not arrive, an alert is what happens."))[0]
 	turn := ken.Turn{Session: "s"}
 	say := func(text string) ken.Receipt {
@@ -242,7 +245,7 @@ func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 	if r := say(slow.question); r.Mode != ken.ModeLate || r.Cause != "vector: not there within 50ms" || len(r.Items) > 0 {
 		t.Fatalf("mode %s, cause %q, items %+v", r.Mode, r.Cause, r.Items)
 	}
-	close(slow.gate)
+	answer()
 	<-there
 	if r := say("thanks!"); len(r.Items) > 0 {
 		t.Errorf("small talk got %+v", r.Items)

@@ -30,7 +30,6 @@ func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
-// classifier returns the classifier for the claims of an owner's store.
 func (l *Layer) classifier(s store.Engine, d *ownerSessions) *classify.Classifier {
 	c := &l.cfg.Structure
 	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Wake: d.queue.Wake, GiveWay: l.yieldToTurns,
@@ -67,13 +66,10 @@ func (l *Layer) runFilingOthers(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.filing.due:
-			err := caught.Run(func() error {
+			l.quietly(ctx, "file claims", func() error {
 				_, err := l.Operator().File(ctx, owner)
 				return err
-			})
-			if err != nil && ctx.Err() == nil {
-				l.o.Log.Warn("file claims", "owner", owner, "cause", err, "try", ken.Hint(err))
-			}
+			}, "owner", owner)
 		case <-ctx.Done():
 			return
 		}
@@ -82,12 +78,8 @@ func (l *Layer) runFilingOthers(ctx context.Context) {
 
 // requestFiling asks the background to file another owner's claims. It does not wait.
 func (l *Layer) requestFiling(owner string) {
-	if !l.filesClaims() || owner == "" || owner == l.cfg.Knowledge.Owner {
-		return
-	}
-	select {
-	case l.filing.due <- owner:
-	default: // the queue is full; the next check of the owner's sessions asks again
+	if l.filesClaims() && owner != "" && owner != l.cfg.Knowledge.Owner {
+		offer(l.filing.due, owner) // if the queue is full, the next check of the owner's sessions asks again
 	}
 }
 
@@ -115,7 +107,7 @@ func (l operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 // dependencies that they state. It is for programs that end right after a write. A layer that works
 // in the background does this without a call.
 func (l operator) Derive(ctx context.Context, owner string, ids ...string) error {
-	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
+	if !l.derives() {
 		return nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -129,12 +121,14 @@ func (l operator) Derive(ctx context.Context, owner string, ids ...string) error
 // deriveInForeground calls Derive after a write, if the layer has no background. If Derive fails,
 // the claim stays written.
 func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id string) {
-	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
-		return
+	if l.o.Foreground && id != "" && l.derives() {
+		l.warn(ctx, "derive dependencies", classify.Derive(ctx, s, id), "claim", id)
 	}
-	if err := classify.Derive(ctx, s, id); err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("derive dependencies", "claim", id, "cause", err)
-	}
+}
+
+// derives reports whether rules find dependencies: not if a model alone files claims.
+func (l *Layer) derives() bool {
+	return l.filesClaims() && !(l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel())
 }
 
 // Filing returns how many of an owner's claims are filed; "" means the configured owner.
@@ -238,7 +232,6 @@ func (s *activeTurns) yield(ctx context.Context) {
 // process, not to those of other processes.
 type backgroundKey struct{}
 
-// inBackground returns a context for background work.
 func inBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
@@ -248,4 +241,44 @@ func (l *Layer) yieldToTurns(ctx context.Context) {
 	if ctx.Value(backgroundKey{}) != nil {
 		l.activeTurns.yield(ctx)
 	}
+}
+
+// warn logs an error, unless it is nil or ctx has ended.
+func (l *Layer) warn(ctx context.Context, what string, err error, args ...any) {
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Warn(what, append(args, "cause", err, "try", ken.Hint(err))...)
+	}
+}
+
+// quietly calls f and logs its error or panic as warn does.
+func (l *Layer) quietly(ctx context.Context, what string, f func() error, args ...any) {
+	l.warn(ctx, what, caught.Run(f), args...)
+}
+
+// guarded calls f and logs a panic. It returns false after one.
+func (l *Layer) guarded(what string, f func()) bool {
+	err := caught.Run(func() error { f(); return nil })
+	if err != nil {
+		l.o.Log.Error(what, "cause", err, "stack", caught.Stack(err))
+	}
+	return err == nil
+}
+
+// offer sends v if the channel has room, and reports whether it did.
+func offer[T any](to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for a time, or returns ctx's error when ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -65,52 +65,31 @@ type blockCache struct {
 	limit      int // number of blocks
 	limitBytes int // their size in bytes, by turnDecision.size
 
-	mu      sync.Mutex // guards the rest
-	byPlace map[place]*list.Element
-	recent  *list.List // of blockEntry, the most recently used first
-	bytes   int
+	mu     sync.Mutex // guards the rest
+	blocks lru.List[place, *turnDecision]
+	bytes  int
 
 	// absent and absentOlder hold places at which the store has no block. When absent is full, it
 	// replaces absentOlder.
-	absent, absentOlder map[place]struct{}
-}
-
-// blockEntry is a block at one of its places.
-type blockEntry struct {
-	place    place
-	decision *turnDecision
+	absent, absentOlder map[place]bool
 }
 
 // maxAbsent is the maximum length of absent and of absentOlder.
 const maxAbsent = 1 << 15
 
-func newBlockCache(limit, limitBytes int) *blockCache {
-	return &blockCache{limit: limit, limitBytes: limitBytes, byPlace: map[place]*list.Element{}, recent: list.New()}
-}
-
 func (b *blockCache) get(p place) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	el, ok := b.byPlace[p]
-	if !ok {
-		return nil
-	}
-	b.recent.MoveToFront(el)
-	return el.Value.(blockEntry).decision
+	d, _ := b.blocks.Get(p)
+	return d
 }
 
 // isKnown reports whether the cache knows the block of a place, or that the store has none there.
 func (b *blockCache) isKnown(p place) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.byPlace[p]; ok {
-		return true
-	}
-	if _, ok := b.absent[p]; ok {
-		return true
-	}
-	_, ok := b.absentOlder[p]
-	return ok
+	_, there := b.blocks.Peek(p)
+	return there || b.absent[p] || b.absentOlder[p]
 }
 
 // markAbsent records that the store has no block at a place.
@@ -118,30 +97,30 @@ func (b *blockCache) markAbsent(p place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.absent == nil || len(b.absent) >= maxAbsent {
-		b.absent, b.absentOlder = map[place]struct{}{}, b.absent
+		b.absent, b.absentOlder = map[place]bool{}, b.absent
 	}
-	b.absent[p] = struct{}{}
+	b.absent[p] = true
 }
 
 // drop removes the blocks for which gone returns true, and returns their number.
 func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, el := range b.byPlace {
-		if gone(el.Value.(blockEntry).decision) {
-			b.remove(el)
+	for p, d := range b.blocks.All() {
+		if gone(d) {
+			b.blocks.Take(p)
+			b.bytes -= d.size()
 			n++
 		}
 	}
 	return n
 }
 
-// count returns the number of blocks for which has returns true.
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, el := range b.byPlace {
-		if has(el.Value.(blockEntry).decision) {
+	for _, d := range b.blocks.All() {
+		if has(d) {
 			n++
 		}
 	}
@@ -153,27 +132,20 @@ func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if el, ok := b.byPlace[p]; ok {
-		if have := el.Value.(blockEntry).decision; have != stale {
-			return have
-		}
-		b.remove(el)
+	if have, ok := b.blocks.Peek(p); ok && have != stale {
+		return have
 	}
 	delete(b.absent, p)
 	delete(b.absentOlder, p)
-	b.byPlace[p] = b.recent.PushFront(blockEntry{p, c})
+	if _, replaced := b.blocks.Put(p, c); replaced {
+		b.bytes -= stale.size()
+	}
 	b.bytes += c.size()
-	for b.recent.Len() > 1 && (b.recent.Len() > b.limit || b.bytes > b.limitBytes) {
-		b.remove(b.recent.Back())
+	for b.blocks.Len() > 1 && (b.blocks.Len() > b.limit || b.bytes > b.limitBytes) {
+		_, oldest := b.blocks.TakeOldest()
+		b.bytes -= oldest.size()
 	}
 	return c
-}
-
-// remove removes a block. The caller holds b.mu.
-func (b *blockCache) remove(el *list.Element) {
-	e := b.recent.Remove(el).(blockEntry)
-	delete(b.byPlace, e.place)
-	b.bytes -= e.decision.size()
 }
 
 // Approximate sizes in bytes, without texts, as measured with a memory profile: of a decision, an
@@ -300,7 +272,6 @@ func (c *turnDecision) addForgettable(owner, id string) {
 	c.shared[owner] = append(c.shared[owner], id)
 }
 
-// canForget reports whether an item can be forgotten.
 func (c *turnDecision) canForget(it *ken.Item) bool {
 	if it.Owner == "" {
 		return slices.Contains(c.ownClaims, it.ID)

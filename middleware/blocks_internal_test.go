@@ -12,27 +12,27 @@ import (
 // Blocks are kept while they have room, whether they are large or many.
 func TestTheBytesOfBlocksAreBounded(t *testing.T) {
 	const limit = 1 << 20
-	b := newBlockCache(rememberedTurns, limit)
+	b := blockCache{limit: rememberedTurns, limitBytes: limit}
 	put := func(session string, chars int) {
 		b.put(place{session: session}, &turnDecision{text: strings.Repeat("x", chars), receipt: ken.Receipt{Items: make([]ken.Item, 12), Cut: make([]ken.Cut, 60)}}, nil)
 	}
 	for i := range 2000 {
 		put(fmt.Sprint(i), 6000)
 	}
-	have := b.recent.Len()
-	if b.bytes > limit || have < limit/40_000 || have > limit/6000 || have != len(b.byPlace) {
-		t.Errorf("%d blocks, %d by place, %d bytes", have, len(b.byPlace), b.bytes)
+	have := b.blocks.Len()
+	if b.bytes > limit || have < limit/40_000 || have > limit/6000 {
+		t.Errorf("%d blocks, %d bytes", have, b.bytes)
 	}
 	if b.get(place{session: "1999"}) == nil || b.get(place{session: "0"}) != nil {
 		t.Error("the latest is dropped, or the first is kept")
 	}
 	put("large", 2*limit) // its next request still finds it
-	if b.get(place{session: "large"}) == nil || b.recent.Len() != 1 {
-		t.Errorf("%d blocks beside a large one", b.recent.Len())
+	if b.get(place{session: "large"}) == nil || b.blocks.Len() != 1 {
+		t.Errorf("%d blocks beside a large one", b.blocks.Len())
 	}
 	b.drop(func(*turnDecision) bool { return true })
-	if b.bytes != 0 || b.recent.Len() != 0 {
-		t.Errorf("%d bytes, %d blocks are left", b.bytes, b.recent.Len())
+	if b.bytes != 0 || b.blocks.Len() != 0 {
+		t.Errorf("%d bytes, %d blocks are left", b.bytes, b.blocks.Len())
 	}
 }
 

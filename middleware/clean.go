@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -26,36 +27,33 @@ func cleanText(s string) string {
 // cleanMessage returns a copy of m with clean texts, and reports whether anything changed.
 func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	out, changed := *m, false
-	set := func(to *string, from string) bool {
-		*to = cleanText(from)
-		changed = changed || *to != from
-		return *to != from
+	clean := func(s string) string {
+		c := cleanText(s)
+		changed = changed || c != s
+		return c
 	}
-	set(&out.Text, m.Text)
-	set(&out.Name, m.Name)
-	own := false
-	for i := range m.Parts {
-		var text string
-		if !set(&text, m.Parts[i].Text) {
-			continue
-		}
-		if !own {
-			out.Parts, own = slices.Clone(m.Parts), true
-		}
-		out.Parts[i].Text = text
-	}
-	own = false
-	for i := range m.ToolCalls {
-		var arguments string
-		if !set(&arguments, m.ToolCalls[i].Arguments) {
-			continue
-		}
-		if !own {
-			out.ToolCalls, own = slices.Clone(m.ToolCalls), true
-		}
-		out.ToolCalls[i].Arguments = arguments
-	}
+	out.Text, out.Name = clean(m.Text), clean(m.Name)
+	out.Parts = withTexts(m.Parts, func(p *ken.Part) *string { return &p.Text }, clean)
+	out.ToolCalls = withTexts(m.ToolCalls, func(c *ken.ToolCall) *string { return &c.Arguments }, clean)
 	return out, changed
+}
+
+// withTexts returns the list with each text replaced by clean's result; the list itself if nothing
+// changes.
+func withTexts[T any](list []T, text func(*T) *string, clean func(string) string) []T {
+	out := list
+	for i := range list {
+		was := *text(&list[i])
+		s := clean(was)
+		if s == was {
+			continue
+		}
+		if &out[0] == &list[0] {
+			out = slices.Clone(list)
+		}
+		*text(&out[i]) = s
+	}
+	return out
 }
 
 // cleanMessages returns messages with clean texts. If nothing changes, it returns msgs itself.
@@ -129,13 +127,7 @@ func (c *cleanCache) put(at fingerprint, m *ken.Message) {
 func (c *cleanCache) add(at fingerprint, m *ken.Message) {
 	size := 0
 	if m != nil {
-		size = len(m.Text)
-		for _, p := range m.Parts {
-			size += len(p.Text) + len(p.Ref)
-		}
-		for _, call := range m.ToolCalls {
-			size += len(call.Arguments)
-		}
+		size = textBytes(m)
 	}
 	if size > maxCleaningBytes/8 {
 		return
@@ -205,17 +197,10 @@ func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Cla
 		return withOwnerSource(c.Owner, claim), nil
 	}
 	if why := filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
-		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it became invalid after the search: " + rejectReason(why),
-			Try: "Look at its history."}
+		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Try: "Look at its history.",
+			Msg: "it became invalid after the search: " + cmp.Or(string(why), "it is no longer a constraint")}
 	}
 	return withOwnerSource(c.Owner, claim), nil
-}
-
-func rejectReason(why ken.CutReason) string {
-	if why == "" {
-		return "it is no longer a constraint"
-	}
-	return string(why)
 }
 
 // taskReminder returns a task in the form that a turn shows. It returns an error if the task is

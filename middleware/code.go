@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,9 +160,7 @@ func (l *Layer) followCode(ctx context.Context) {
 		return
 	}
 	if _, err := l.Operator().ReadCode(ctx); err != nil {
-		if ctx.Err() == nil {
-			l.o.Log.Warn("read the code", "cause", err, "try", ken.Hint(err))
-		}
+		l.warn(ctx, "read the code", err)
 		return
 	}
 	if !l.o.Watch || !l.cfg.Graph.Watch {
@@ -183,18 +183,8 @@ func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	} else {
 		_, err = l.code.base.Update(ctx, paths...)
 	}
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("read files that have changed", "cause", err, "try", ken.Hint(err))
-	}
-	l.notifyCodeChanged()
-}
-
-// notifyCodeChanged signals that files have changed.
-func (l *Layer) notifyCodeChanged() {
-	select {
-	case l.code.changed <- struct{}{}:
-	default:
-	}
+	l.warn(ctx, "read files that have changed", err)
+	offer(l.code.changed, struct{}{})
 }
 
 const (
@@ -250,7 +240,7 @@ func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-l.code.changed:
-		l.notifyCodeChanged() // so that the next wait sees the change
+		offer(l.code.changed, struct{}{}) // so that the next wait sees the change
 	case <-ctx.Done():
 	}
 	return false
@@ -404,7 +394,6 @@ func enclosingNames(n *codegraph.Node) (names []string) {
 	return names
 }
 
-// focusName returns the short name of the symbol with this id.
 func focusName(symbols []symbol, id string) string {
 	for i := range symbols {
 		if symbols[i].ID == id {
@@ -489,10 +478,7 @@ func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
-		paths, all, done := make([]string, 0, len(r.pending)), r.allFiles, r.done
-		for p := range r.pending {
-			paths = append(paths, p)
-		}
+		paths, all, done := slices.Collect(maps.Keys(r.pending)), r.allFiles, r.done
 		clear(r.pending)
 		r.allFiles, r.done = false, nil
 		if done == nil || r.closed {

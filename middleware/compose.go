@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,12 +35,12 @@ func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]plac
 		earlier []placedBlock
 		own     *turnDecision
 	}
-	var stage atomic.Pointer[string]
-	limit := l.cfg.Retrieval.Deadline + turnSlack + l.cfg.RerankTimeout()
+	var at progress
+	limit := l.cfg.Retrieval.Deadline + l.slack + l.cfg.RerankTimeout()
 	found, ok := runWithin(ctx, l, max(limit-time.Since(c.start), 0), func(ctx context.Context) (b blocks) {
 		err := l.restoreBlocks(ctx, c)
 		b.earlier = l.earlierBlocks(ctx, c, l.findBlock)
-		b.own = l.compose(ctx, c, slices.Concat(c.up.blocks, b.earlier), &stage)
+		b.own = l.compose(ctx, c, slices.Concat(c.up.blocks, b.earlier), &at)
 		if err != nil {
 			b.own = b.own.withDegraded("blocks: " + err.Error())
 		}
@@ -50,11 +49,26 @@ func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]plac
 	if ok {
 		return found.earlier, found.own
 	}
+	return l.lateDecision(ctx, c, limit, &at)
+}
+
+// lateDecision returns the blocks of a turn that was not ready within the limit.
+func (l *Layer) lateDecision(ctx context.Context, c *modelCall, limit time.Duration, at *progress) ([]placedBlock, *turnDecision) {
 	late := "the store"
-	if s := stage.Load(); s != nil {
+	if s := at.stage.Load(); s != nil {
 		late = *s
 	}
-	return l.blocksInMemory(ctx, c, fmt.Sprintf("turn: not ready within %s, in %s", limit, late))
+	earlier, own := l.blocksInMemory(ctx, c, fmt.Sprintf("turn: not ready within %s, in %s", limit, late))
+	if !own.receipt.Reused {
+		own.receipt.OverflowedConstraints = int(at.rules.Load())
+	}
+	return earlier, own
+}
+
+// progress is how far the stages of a turn are.
+type progress struct {
+	stage atomic.Pointer[string] // the name of the running stage; nil before
+	rules atomic.Int64           // number of rules that apply, as far as they were looked for
 }
 
 // blocksInMemory returns the blocks that are found without the store, for a turn whose block can't
@@ -124,9 +138,8 @@ func hangError(p store.Projections) error {
 }
 
 // compose returns the turn's block: the block of an earlier request of the turn, or a new one from
-// the stages. earlier are the blocks that the conversation holds already. stage receives the name
-// of each stage when it starts.
-func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock, stage *atomic.Pointer[string]) *turnDecision {
+// the stages. earlier are the blocks that the conversation holds already.
+func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock, at *progress) *turnDecision {
 	if d := l.reusableBlock(ctx, c); d != nil {
 		return l.reusedDecision(c, d)
 	}
@@ -138,7 +151,7 @@ func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock
 	stale := l.blocks.get(key)
 	read := *c.turn
 	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages) // stages see no secrets
-	d := l.runStages(ctx, &read, historyOf(earlier), stage)
+	d := l.runStages(ctx, &read, historyOf(earlier), at)
 	d.receipt.MS = withEntry(d.receipt.MS, "assemble", since(c.start))
 	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // a block that was cut short is not sent, so it is not cached either
 		return d
@@ -211,9 +224,9 @@ func (l *Layer) beginComposing() bool {
 func (l *Layer) endComposing() { l.composing.Add(-1) }
 
 // runStages passes a turn with clean messages through the chain of stages.
-func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
+func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHistory, at *progress) *turnDecision {
 	r := l.emptyReceipt(t, "")
-	st := &State{current: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), history: history}
+	st := &State{at: at, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), history: history}
 	l.runHandler(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
 	r.Signals = cloneSignals(r.Signals)
@@ -322,36 +335,12 @@ func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 	if t.Session == "" || t.Incognito {
 		return nil
 	}
-	return l.lateResults.take(t.Owner + "\x00" + t.Session)
+	late, _ := l.lateResults.Take(keyOf(t))
+	return late
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
 	if ch != nil && t.Session != "" && !t.Incognito { // other turns must not see the hits of an incognito turn
-		l.lateResults.keep(t.Owner+"\x00"+t.Session, ch)
+		l.lateResults.Put(keyOf(t), ch)
 	}
-}
-
-// lateResults keeps the channels of vector searches that a session's last turn did not wait for.
-// Beyond maxConversations sessions, it drops an arbitrary one.
-type lateResults struct {
-	mu sync.Mutex // guards m
-	m  map[string]<-chan store.Result
-}
-
-func (l *lateResults) keep(session string, ch <-chan store.Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.m == nil {
-		l.m = map[string]<-chan store.Result{}
-	}
-	makeRoom(l.m, maxConversations)
-	l.m[session] = ch
-}
-
-func (l *lateResults) take(session string) <-chan store.Result {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ch := l.m[session]
-	delete(l.m, session)
-	return ch
 }

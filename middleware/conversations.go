@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
@@ -27,11 +28,16 @@ import (
 // restart. The zero value is ready.
 type openings struct {
 	mu sync.Mutex // guards m and its values
-	m  map[sessionKey]*session.Opening
+	m  lru.List[sessionKey, *session.Opening]
 }
 
-// sessionKey identifies the conversations with the same beginning.
+// sessionKey identifies a session, or the conversations with the same beginning.
 type sessionKey struct{ owner, session string }
+
+func keyOf(t *ken.Turn) sessionKey { return sessionKey{t.Owner, t.Session} }
+
+// maxConversations is the maximum number of beginnings in openings.
+const maxConversations = 1024
 
 // reply is the model's first answer in a conversation that may have a number. The journal stores
 // it.
@@ -113,7 +119,7 @@ func (o *openings) snapshot(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := &session.Opening{}
-	if op := o.m[key]; op != nil {
+	if op, ok := o.m.Peek(key); ok {
 		*out = *op
 		out.Replies = make(map[string]*session.Reply, len(op.Replies))
 		for first, r := range op.Replies {
@@ -189,14 +195,12 @@ func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfT
 
 // get returns what is known about the conversations with the same beginning. The caller holds o.mu.
 func (o *openings) get(key sessionKey) *session.Opening {
-	if o.m == nil {
-		o.m = map[sessionKey]*session.Opening{}
-	}
-	op := o.m[key]
-	if op == nil {
-		makeRoom(o.m, maxConversations)
+	op, ok := o.m.Get(key)
+	if !ok {
 		op = &session.Opening{}
-		o.m[key] = op
+		if o.m.Put(key, op); o.m.Len() > maxConversations {
+			o.m.TakeOldest()
+		}
 	}
 	return op
 }
@@ -281,7 +285,7 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 		return time.Time{}
 	}
 	key := startOf(t, dialogue[0])
-	at, known := l.conversationStarts.get(key)
+	at, known := l.conversationStarts.Get(key)
 	if known {
 		return at
 	}
@@ -293,7 +297,7 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 		at = l.now()
 	}
 	if st.dryRun == nil && !t.Incognito {
-		l.conversationStarts.put(key, at)
+		l.conversationStarts.Put(key, at)
 	}
 	return at
 }

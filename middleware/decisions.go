@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -44,12 +43,7 @@ func (l *Layer) decisionStatus() func(path string, content []byte) ken.Status {
 }
 
 func inFolders(folders []string, p string) bool {
-	for _, f := range folders {
-		if strings.HasPrefix(p, path.Clean(f)+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(p, path.Clean(f)+"/") })
 }
 
 // Bounds of the decisions of a turn.
@@ -80,7 +74,7 @@ func (l *Layer) governingDecisions(cards []card) (out []governingDecision) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b governingDecision) int { return cmp.Compare(exactFirst(a.exact), exactFirst(b.exact)) })
+	slices.SortStableFunc(out, func(a, b governingDecision) int { return compareBool(b.exact, a.exact) })
 	held := out[:0]
 	for _, g := range out {
 		r, err := l.code.base.Decisions().Find(g.path)
@@ -95,13 +89,6 @@ func (l *Layer) governingDecisions(cards []card) (out []governingDecision) {
 		}
 	}
 	return held
-}
-
-func exactFirst(sure bool) int {
-	if sure {
-		return 0
-	}
-	return 1
 }
 
 // candidate returns the decision as a candidate for the block. Ranks begin at 1. The text is

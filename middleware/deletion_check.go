@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -33,10 +35,7 @@ import (
 //
 // After an error no result is known. The errors are those of Forget.
 func (l operator) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]inspect.Check, error) {
-	if err := l.recorder.flush(ctx); err != nil {
-		return nil, err
-	}
-	s, release, err := l.Store(ctx, owner)
+	s, release, err := l.storeWhenRecorded(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +46,41 @@ func (l operator) CheckForgotten(ctx context.Context, owner string, was []ken.Cl
 			c.matcher = matcher.New(&was[i])
 		}
 	}
-	for _, look := range []func(context.Context) (inspect.Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
-		c.checkpoints, c.receipts, c.attention, c.blocks, c.memoryFile, c.chain} {
-		found, err := look(ctx)
-		if err != nil {
-			return c.checks, fmt.Errorf("check %s: %w", found.Name, err)
+	detail := func(find func(context.Context) (string, error)) func(context.Context) (inspect.Check, error) {
+		return func(ctx context.Context) (inspect.Check, error) {
+			found, err := find(ctx)
+			return inspect.Check{Detail: found}, err
 		}
+	}
+	journal := func(says string, held func(*session.Holding) []string) func(context.Context) (inspect.Check, error) {
+		return detail(func(ctx context.Context) (string, error) {
+			h, err := c.journals(ctx)
+			return listIDs(says, held(h)), err
+		})
+	}
+	for _, look := range []struct {
+		name, where string
+		find        func(context.Context) (inspect.Check, error)
+	}{
+		{"claims", "the table of claims, by id and by what each of them says", detail(c.claims)},
+		{"keyword index", "the index of words, asked for all that each claim said", detail(c.keyword)},
+		{"vectors", "the nearest to what each claim said", c.vectors},
+		{"structure", "what is filed under the names that the claims were about, or points at them", detail(c.structure)},
+		{"history", "the details of the claims' events in the log", detail(c.history)},
+		{"journals", "the messages of every session", journal("said in", func(h *session.Holding) []string { return h.Sessions })},
+		{"injected texts", "what was put before models, in every session", journal("in", func(h *session.Holding) []string { return h.Injected })},
+		{"checkpoints", "where every session stands", journal("in", func(h *session.Holding) []string { return h.Checkpoint })},
+		{"receipts", "the receipts of turns, in which nothing but ids may be left", detail(c.receipts)},
+		{"attention", "what agents have asked a person to do, and were not let write", detail(c.attention)},
+		{"running conversations", "the blocks that this process would send on", detail(c.blocks)},
+		{memoryfile.Name, "the file that people read and edit", c.memoryFile},
+		{"log", "the chain of hashes, from the first event to the last", c.chain},
+	} {
+		found, err := look.find(ctx)
+		if err != nil {
+			return c.checks, fmt.Errorf("check %s: %w", look.name, err)
+		}
+		found.Name, found.Where = look.name, cmp.Or(found.Where, look.where)
 		found.Clean = found.Detail == "" || found.Clean
 		c.checks = append(c.checks, found)
 	}
@@ -83,20 +111,19 @@ func listIDs(what string, ids []string) string {
 	return what + " " + strings.Join(ids, ", ")
 }
 
-func (c *deletionChecker) claims(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "claims", Where: "the table of claims, by id and by what each of them says"}
+func (c *deletionChecker) claims(ctx context.Context) (string, error) {
 	var left, same []string
 	for _, id := range c.ids {
 		if _, err := c.s.Get(ctx, id); err == nil {
 			left = append(left, id)
 		} else if !errors.Is(err, ken.ErrNotFound) {
-			return out, err
+			return "", err
 		}
 	}
 	if c.matcher != nil {
 		r := &deletionScope{matcher: c.matcher}
 		if _, err := r.scan(ctx, c.s); err != nil {
-			return out, err
+			return "", err
 		}
 		for i := range r.others {
 			if !slices.Contains(left, r.others[i].ID) {
@@ -104,11 +131,9 @@ func (c *deletionChecker) claims(ctx context.Context) (inspect.Check, error) {
 			}
 		}
 	}
-	out.Detail = joinDetails(listIDs("still there:", left), listIDs("say the same:", same))
-	return out, nil
+	return joinDetails(listIDs("still there:", left), listIDs("say the same:", same)), nil
 }
 
-// joinDetails joins the details that are not empty.
 func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }
@@ -119,18 +144,16 @@ func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Struc
 // maxHits is how many hits of a search are examined.
 const maxHits = 100
 
-func (c *deletionChecker) keyword(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
+func (c *deletionChecker) keyword(ctx context.Context) (string, error) {
 	var left []string
 	for i := range c.before {
 		res, err := c.s.Keyword(ctx, c.before[i].Heading+"\n"+c.before[i].Text, matchAll(), maxHits)
 		if err != nil {
-			return out, err
+			return "", err
 		}
 		left = append(left, c.hits(res)...)
 	}
-	out.Detail = listIDs("found:", left)
-	return out, nil
+	return listIDs("found:", left), nil
 }
 
 // hits returns the deleted ids that a search found.
@@ -144,7 +167,7 @@ func (c *deletionChecker) hits(res store.Result) (left []string) {
 }
 
 func (c *deletionChecker) vectors(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "vectors", Where: "the nearest to what each claim said", Clean: true}
+	out := inspect.Check{Clean: true}
 	e := c.s.Embedder()
 	switch {
 	case e == nil:
@@ -181,19 +204,18 @@ func (c *deletionChecker) vectors(ctx context.Context) (inspect.Check, error) {
 	return out, nil
 }
 
-func (c *deletionChecker) structure(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
+func (c *deletionChecker) structure(ctx context.Context) (string, error) {
 	var names []string
 	for i := range c.before {
 		names = append(names, analysis.Entities(c.before[i].Entities)...)
 	}
 	under, err := c.s.Outlines(ctx, names, matchAll(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
 	if err != nil {
-		return out, err
+		return "", err
 	}
 	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), matchAll())
 	if err != nil {
-		return out, err
+		return "", err
 	}
 	for i := range under {
 		refs = append(refs, under[i].Constraints...)
@@ -210,17 +232,15 @@ func (c *deletionChecker) structure(ctx context.Context) (inspect.Check, error) 
 			left = append(left, row.ID)
 		}
 	}
-	out.Detail = listIDs("found:", left)
-	return out, nil
+	return listIDs("found:", left), nil
 }
 
-func (c *deletionChecker) history(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "history", Where: "the details of the claims' events in the log"}
+func (c *deletionChecker) history(ctx context.Context) (string, error) {
 	var left []string
 	for _, id := range c.ids {
 		events, err := c.s.History(ctx, id)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
-			return out, err
+			return "", err
 		}
 		if slices.ContainsFunc(events, func(ev ken.ClaimEvent) bool {
 			return ev.Type != ken.EventForgotten && ev.Type != ken.EventSuperseded && !ev.Erased
@@ -228,8 +248,7 @@ func (c *deletionChecker) history(ctx context.Context) (inspect.Check, error) {
 			left = append(left, id)
 		}
 	}
-	out.Detail = listIDs("still told of:", left)
-	return out, nil
+	return listIDs("still told of:", left), nil
 }
 
 // journals searches the journals on the first call and caches the result.
@@ -246,55 +265,30 @@ func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error
 	return c.journalHolding, err
 }
 
-func (c *deletionChecker) messages(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "journals", Where: "the messages of every session"}
-	held, err := c.journals(ctx)
-	out.Detail = listIDs("said in", held.Sessions)
-	return out, err
-}
-
-func (c *deletionChecker) injected(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "injected texts", Where: "what was put before models, in every session"}
-	held, err := c.journals(ctx)
-	out.Detail = listIDs("in", held.Injected)
-	return out, err
-}
-
-func (c *deletionChecker) checkpoints(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "checkpoints", Where: "where every session stands"}
-	held, err := c.journals(ctx)
-	out.Detail = listIDs("in", held.Checkpoint)
-	return out, err
-}
-
-func (c *deletionChecker) receipts(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
+func (c *deletionChecker) receipts(ctx context.Context) (string, error) {
 	n, err := c.l.Operator().Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
-	if n > 0 {
-		out.Detail = fmt.Sprintf("%d of them tell more", n)
-	}
-	return out, err
+	return countText(n, "of them tell more"), err
 }
 
-func (c *deletionChecker) attention(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
+func (c *deletionChecker) attention(ctx context.Context) (string, error) {
 	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.matches})
-	if n > 0 {
-		out.Detail = fmt.Sprintf("%d of them tell of it", n)
-	}
-	return out, err
+	return countText(n, "of them tell of it"), err
 }
 
-func (c *deletionChecker) blocks(context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "running conversations", Where: "the blocks that this process would send on"}
-	if n := c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)); n > 0 {
-		out.Detail = fmt.Sprintf("%d of them have it", n)
+func (c *deletionChecker) blocks(context.Context) (string, error) {
+	return countText(c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)), "of them have it"), nil
+}
+
+// countText returns the number and what it says; "" for 0.
+func countText(n int, says string) string {
+	if n == 0 {
+		return ""
 	}
-	return out, nil
+	return strconv.Itoa(n) + " " + says
 }
 
 func (c *deletionChecker) memoryFile(context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: memoryfile.Name, Where: "the file that people read and edit", Clean: true}
+	out := inspect.Check{Clean: true}
 	if c.s.Owner() != c.l.cfg.Knowledge.Owner {
 		out.Detail = "this owner has none"
 		return out, nil
@@ -323,7 +317,7 @@ func (c *deletionChecker) memoryFile(context.Context) (inspect.Check, error) {
 }
 
 func (c *deletionChecker) chain(ctx context.Context) (inspect.Check, error) {
-	out := inspect.Check{Name: "log", Where: "the chain of hashes, from the first event to the last", Clean: true}
+	out := inspect.Check{Clean: true}
 	r, err := c.s.VerifyLog(ctx)
 	if errors.Is(err, ken.ErrCorrupt) {
 		out.Clean, out.Detail = false, err.Error()

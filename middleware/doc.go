@@ -20,6 +20,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -88,13 +89,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Root == "" {
-		o.Root = "."
-	}
+	o.Root = cmp.Or(o.Root, ".")
 	o.Foreground = o.Foreground || o.Brief
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -111,9 +112,7 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 	t := &dryRun{cfg: turnConfig(l.cfg, cfg), vectorCause: l.vectorCause}
 	c := &t.cfg
 	t.retrieval = retrievalOptions(c)
-	if t.vectorCause == "" {
-		t.vectorCause = vectorOff(c)
-	}
+	t.vectorCause = cmp.Or(t.vectorCause, vectorOff(c))
 	if l.countTokens != nil && c.Budget.Encoding == l.cfg.Budget.Encoding {
 		t.count = l.countTokens
 	} else if l.o.CountTokens || c.Budget.Tokens > 0 {

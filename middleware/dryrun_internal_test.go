@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -76,12 +77,20 @@ func footprint(t *testing.T, l *Layer) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{}
-	for el := l.sessionFocus.recent.Front(); el != nil; el = el.Next() {
-		names = append(names, fmt.Sprint(el.Value))
+	fmt.Fprintln(&b, "blocks", l.blocks.blocks.Len(), "traffic", contents(&l.lastRequests), "lineage", contents(&l.sessionFocus), "late", l.lateResults.Len(), "recovered", l.recoveries.Len(), "begun", l.conversationStarts.Len(),
+		"heeds", l.judgements.turns.Len(), "suspicions", l.taintMemory.sessions.Len(), "counts", l.Operator().Counts(), "rendered", l.renderCache)
+	return b.String()
+}
+
+// contents lists the keys and values of m, the last used first, and leaves their order as it is.
+func contents[K comparable, V any](m *lru.Map[K, V]) string {
+	var keys []K
+	m.Drop(func(key K) bool { keys = append(keys, key); return false })
+	var b strings.Builder
+	for _, key := range keys {
+		v, _ := m.Peek(key)
+		fmt.Fprintln(&b, key, v)
 	}
-	fmt.Fprintln(&b, "blocks", l.blocks.recent.Len(), "traffic", l.promptCache.last, "lineage", names, "late", len(l.lateResults.m), "recovered", len(l.recoveries.m), "begun", len(l.conversationStarts.m),
-		"heeds", len(l.judgements.byKey), "suspicions", len(l.taintMemory.byKey), "counts", l.Operator().Counts(), "rendered", l.renderCache)
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/kenlayer/ken/embed/openai"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/embed/transformer"
-	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
@@ -218,12 +218,7 @@ func (l *Layer) calibrationStamp(owner string) stamp {
 }
 
 // ownerOrDefault returns the configured owner for "".
-func (l *Layer) ownerOrDefault(owner string) string {
-	if owner == "" {
-		return l.cfg.Knowledge.Owner
-	}
-	return owner
-}
+func (l *Layer) ownerOrDefault(owner string) string { return cmp.Or(owner, l.cfg.Knowledge.Owner) }
 
 // usesCalibration reports whether a calibration has any effect.
 func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
@@ -355,10 +350,8 @@ func (l *Layer) requestCalibration(owner string, have, total int) {
 	if !known.current.Due(l.embedder.Model(), total) || 2*total < 3*known.requestedAt {
 		return
 	}
-	select {
-	case l.calibrations.due <- owner:
+	if offer(l.calibrations.due, owner) { // otherwise another turn will ask
 		l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
-	default: // the channel is full; another turn will ask
 	}
 }
 
@@ -378,13 +371,10 @@ func (l *Layer) runCalibrations(ctx context.Context) {
 }
 
 func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
-	err := caught.Run(func() error {
+	l.quietly(ctx, "measure the embedder's quality", func() error {
 		_, err := l.Operator().Calibrate(ctx, owner)
 		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("measure the embedder's quality", "owner", owner, "cause", err, "try", ken.Hint(err))
-	}
+	}, "owner", owner)
 }
 
 // searchOptions returns the search options of an owner's turns, without the sources, and the reason

@@ -150,10 +150,8 @@ func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) 
 		if err != nil || !busy {
 			return rec, err
 		}
-		select {
-		case <-time.After(otherCheckEvery):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := pause(ctx, otherCheckEvery); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -324,9 +322,10 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	if err := errors.Join(err, forgetSessions(ctx, e.sessions, slices.Sorted(maps.Keys(said)))); err != nil {
 		return false, err
 	}
-	e.l.recoveries.forget(e.s.Owner())
-	e.l.conversationStarts.forget(e.s.Owner())
-	e.l.sessionFocus.forget(e.s.Owner())
+	owner := e.s.Owner()
+	e.l.recoveries.Drop(func(c conversationStart) bool { return c.owner == owner })
+	e.l.conversationStarts.Drop(func(c conversationStart) bool { return c.owner == owner })
+	e.l.sessionFocus.Drop(func(s sessionKey) bool { return s.owner == owner })
 	e.l.judgements.dropOwner(e.s.Owner()) // turns that wait for a verdict hold texts of claims
 	e.l.blocks.drop(containsForgotten(e.s.Owner(), ids, e.matcher))
 	// A harvest of another process may have read the messages before they were deleted, and ended afterwards.

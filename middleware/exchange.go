@@ -3,12 +3,9 @@ package middleware
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -202,7 +199,7 @@ func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstream
 	}
 	c.at = fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
-		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
+		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+l.slack, func(ctx context.Context) []placedBlock {
 			_ = l.restoreBlocks(ctx, &c) // after an error the model call lacks the same blocks
 			earlier := l.earlierBlocks(ctx, &c, l.findBlock)
 			return append(earlier, placedBlock{c.last, l.previewBlock(ctx, &c, slices.Concat(up.blocks, earlier))})
@@ -250,40 +247,10 @@ var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be 
 // maxRefusal is the maximum number of bytes of an error message that are examined.
 const maxRefusal = 64 << 10
 
-// maxMergeModels is the maximum number of models that mergeModels remembers.
-const maxMergeModels = 256
-
-// mergeModels holds the models whose server refused two user messages in a row. It is in memory
-// only, so the next process needs one refused request per model. The zero value is ready.
-type mergeModels struct {
-	mu sync.RWMutex // guards m
-	m  map[string]bool
-}
-
-func (s *mergeModels) has(model string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.m[model]
-}
-
-// add adds a model and reports whether it is new.
-func (s *mergeModels) add(model string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m[model] {
-		return false
-	}
-	if s.m == nil {
-		s.m = map[string]bool{}
-	}
-	makeRoom(s.m, maxMergeModels)
-	s.m[model] = true
-	return true
-}
-
 // merges reports whether a model's blocks are merged into user messages.
 func (l *Layer) merges(model string) bool {
-	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
+	refuses, _ := l.mergeModels.Get(model)
+	return refuses || l.cfg.Injection.As == config.AsMerge
 }
 
 // Send sends req, whose body is x.Body, over base. If the server refuses two user messages in a
@@ -302,15 +269,14 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	_ = resp.Body.Close()
 	x.Body = body
 	again := req.Clone(req.Context())
-	again.ContentLength, again.TransferEncoding = int64(len(body)), nil
-	if again.Header.Get("Content-Length") != "" {
-		again.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	again.Body, _ = again.GetBody() // GetBody of a byte reader never fails
+	again.TransferEncoding = nil
+	setLength(again, len(body))
+	setBody(again, body)
 	resp, err = base.RoundTrip(again)
-	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
-		x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		if _, known := x.layer.mergeModels.Put(x.Turn.Model, true); !known {
+			x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+		}
 	}
 	return resp, err
 }
@@ -341,14 +307,5 @@ func refusesRepeatedRoles(resp *http.Response) bool {
 	if resp.Body == nil || resp.ContentLength > maxRefusal || !wire.CanDecode(encoding) {
 		return false
 	}
-	var b bytes.Buffer
-	rest := resp.Body
-	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
-	found := rolesMustAlternate.MatchString(string(wire.DecodeBeginning(b.Bytes(), encoding)))
-	var tail io.Reader = rest
-	if err != nil {
-		tail = errReader{err}
-	}
-	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
-	return found
+	return rolesMustAlternate.MatchString(string(wire.DecodeBeginning(readBeginning(resp, maxRefusal), encoding)))
 }

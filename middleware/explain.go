@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,7 @@ import (
 // id. Explain repeats no search and changes nothing. It returns ErrNotFound for a turn without a
 // receipt, and for an id that is neither in the receipt nor in the owner's store.
 func (l operator) Explain(ctx context.Context, owner, turn, claim string) (inspect.Explanation, error) {
-	if err := l.recorder.flush(ctx); err != nil {
-		return inspect.Explanation{}, err
-	}
-	s, release, err := l.Store(ctx, owner)
+	s, release, err := l.storeWhenRecorded(ctx, owner)
 	if err != nil {
 		return inspect.Explanation{}, err
 	}
@@ -229,12 +227,7 @@ func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []struct
 
 // foundBy lists the sources that found an item, the one with the best rank first.
 func foundBy(legs map[string]ken.LegScore) string {
-	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int {
-		if d := legs[a].Rank - legs[b].Rank; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
+	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int { return cmp.Or(legs[a].Rank-legs[b].Rank, strings.Compare(a, b)) })
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s at rank %d", n, legs[n].Rank)
 	}
@@ -325,7 +318,7 @@ func (x *explainer) absent(then *claimLife) {
 	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
 	case x.record.Mode == ken.ModeNone:
-		e.Verdict, e.Why = inspect.Silent, "That turn searched nothing: "+causeOrUnknown(x.record.Cause)+"."
+		e.Verdict, e.Why = inspect.Silent, "That turn searched nothing: "+cmp.Or(x.record.Cause, "the receipt does not say why")+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -338,13 +331,6 @@ func (x *explainer) absent(then *claimLife) {
 		e.Verdict, e.Why = inspect.Unseen, "No source found it among its best matches: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
-}
-
-func causeOrUnknown(cause string) string {
-	if cause == "" {
-		return "the receipt does not say why"
-	}
-	return cause
 }
 
 // searchDescription describes the turn's search.

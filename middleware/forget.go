@@ -259,14 +259,11 @@ func removeLines(path string, says func([]byte) bool) error {
 // recognized, and neither are single words such as those of the keyword index. After an error no
 // result is known.
 func (l operator) CheckAllForgotten(ctx context.Context, owner string) ([]inspect.Check, error) {
-	s, release, err := l.Store(ctx, owner)
+	s, release, err := l.storeWhenRecorded(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := l.recorder.flush(ctx); err != nil {
-		return nil, err
-	}
 	var gone *forgotten.Set
 	var all []forgotten.Record
 	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {

@@ -83,12 +83,7 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 	if d.model != nil || l.cfg.Harvest.Model == config.HarvestOff {
 		return nil
 	}
-	advised := false
-	err := t.View(ctx, func(r store.ShelfReader) error {
-		advised = len(r.Get(adviceKey)) > 0
-		return nil
-	})
-	if err != nil || advised {
+	if advised, err := t.read(ctx, adviceKey); err != nil || len(advised) > 0 {
 		return err
 	}
 	if err := t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(adviceKey, []byte("1")) }); err != nil {
@@ -129,16 +124,12 @@ const memoryVersionKey = "memory/known"
 // the file before and no git commit has the line. If that can't be determined, the function returns
 // false.
 func (l *Layer) userLines(ctx context.Context, t ownerStore, path string) (func(string) bool, error) {
-	known := false
-	err := t.View(ctx, func(r store.ShelfReader) error {
-		known = len(r.Get(memoryVersionKey)) > 0
-		return nil
-	})
+	known, err := t.read(ctx, memoryVersionKey)
 	if err != nil {
 		return nil, err
 	}
 	none := func(string) bool { return false }
-	if !known {
+	if len(known) == 0 {
 		return none, nil
 	}
 	versions, ok := trust.Committed(ctx, l.o.Root, path)
@@ -161,11 +152,7 @@ func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path stri
 		return fmt.Errorf("record the version of %s: %w", memoryfile.Name, err)
 	}
 	sum := []byte(projectfile.Hash(b))
-	var have []byte
-	err = t.View(ctx, func(r store.ShelfReader) error {
-		have = bytes.Clone(r.Get(memoryVersionKey))
-		return nil
-	})
+	have, err := t.read(ctx, memoryVersionKey)
 	if err != nil || bytes.Equal(have, sum) {
 		return err
 	}
@@ -220,10 +207,7 @@ func (s *statements) notify(owner, id string, entries []session.Entry) {
 	if s.waiting == nil || !slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Message.Role == "user" }) {
 		return
 	}
-	select {
-	case s.waiting <- newMessages{owner, id, entries[0].Seq}:
-	default:
-	}
+	offer(s.waiting, newMessages{owner, id, entries[0].Seq})
 }
 
 // runStatements learns what users state, until ctx ends.
@@ -240,7 +224,6 @@ func (l *Layer) runStatements(ctx context.Context) {
 	}
 }
 
-// learnStatements learns the waiting statements.
 func (l *Layer) learnStatements() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()

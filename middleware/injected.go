@@ -2,14 +2,12 @@ package middleware
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
@@ -35,9 +33,7 @@ type injectionHistory struct {
 func historyOf(earlier []placedBlock) injectionHistory {
 	t := injectionHistory{itemHashes: map[string]uint64{}, sharedBy: map[string]string{}}
 	for _, e := range earlier {
-		for id, hash := range e.itemHashes {
-			t.itemHashes[id] = hash
-		}
+		maps.Copy(t.itemHashes, e.itemHashes)
 		for i := range e.receipt.Items {
 			it := &e.receipt.Items[i]
 			if it.Owner != "" && it.Kind != ken.KindDocument {
@@ -92,12 +88,7 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 	n := 0
 	for ev, err := range s.Events(ctx, t.lastEvent+1) {
 		if n++; err != nil || n > maxChanges {
-			ids = ids[:0]
-			for id := range t.itemHashes {
-				ids = append(ids, id)
-			}
-			slices.Sort(ids)
-			return ids
+			return slices.Sorted(maps.Keys(t.itemHashes))
 		}
 		id := ev.Claim.String()
 		if _, ok := t.itemHashes[id]; ok && !slices.Contains(ids, id) {
@@ -107,73 +98,6 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 	return ids
 }
 
-// sessionFocus remembers the entities that sessions were about. So a turn that says "it" still gets
-// the rules about what was named before. Beyond maxConversations, the least recently used sessions
-// are dropped.
-type sessionFocus struct {
-	mu        sync.Mutex // guards the rest
-	bySession map[string]*list.Element
-	recent    *list.List // of focusEntry
-}
-
-type focusEntry struct {
-	session string
-	names   []string // strongest first; immutable
-}
-
-func newSessionFocus() *sessionFocus {
-	return &sessionFocus{bySession: map[string]*list.Element{}, recent: list.New()}
-}
-
-// get returns the entities that a session was about; false if they are not known.
-func (g *sessionFocus) get(session string) ([]string, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	el, ok := g.bySession[session]
-	if !ok {
-		return nil, false
-	}
-	g.recent.MoveToFront(el)
-	return el.Value.(focusEntry).names, true
-}
-
-// peek is get without marking the session as used.
-func (g *sessionFocus) peek(session string) ([]string, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	el, ok := g.bySession[session]
-	if !ok {
-		return nil, false
-	}
-	return el.Value.(focusEntry).names, true
-}
-
-func (g *sessionFocus) put(session string, names []string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if el, ok := g.bySession[session]; ok {
-		g.recent.Remove(el)
-	}
-	g.bySession[session] = g.recent.PushFront(focusEntry{session, names})
-	if g.recent.Len() > maxConversations {
-		last := g.recent.Back()
-		g.recent.Remove(last)
-		delete(g.bySession, last.Value.(focusEntry).session)
-	}
-}
-
-// forget drops an owner's sessions, because the name of an entity may be part of a forgotten text.
-func (g *sessionFocus) forget(owner string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for session, el := range g.bySession {
-		if strings.HasPrefix(session, owner+"\x00") {
-			g.recent.Remove(el)
-			delete(g.bySession, session)
-		}
-	}
-}
-
 // carriedFocus returns the entities that a turn's session was about: in earlier turns or, if this
 // process has seen none, in the session's checkpoint.
 func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
@@ -181,10 +105,10 @@ func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	if t.Session == "" || t.Incognito {
 		return nil
 	}
-	key := t.Owner + "\x00" + t.Session
-	known := l.sessionFocus.get
+	key := keyOf(t)
+	known := l.sessionFocus.Get
 	if st.dryRun != nil {
-		known = l.sessionFocus.peek
+		known = l.sessionFocus.Peek
 	}
 	if names, ok := known(key); ok {
 		return names
@@ -203,7 +127,7 @@ func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	if st.dryRun != nil {
 		return names
 	}
-	l.sessionFocus.put(key, names) // an empty list too, which saves the next lookup
+	l.sessionFocus.Put(key, names) // an empty list too, which saves the next lookup
 	return names
 }
 
@@ -231,9 +155,9 @@ func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 			}
 		}
 	}
-	if key := t.Owner + "\x00" + t.Session; len(names) > 0 {
-		if before, _ := l.sessionFocus.get(key); !slices.Equal(before, names) {
-			l.sessionFocus.put(key, names)
+	if key := keyOf(t); len(names) > 0 {
+		if before, _ := l.sessionFocus.Get(key); !slices.Equal(before, names) {
+			l.sessionFocus.Put(key, names)
 		}
 	}
 }
@@ -276,9 +200,7 @@ func (l operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 // disputes carries the session and is written to the session's event log, but no journal is
 // created.
 func (l operator) Handle(t ken.Turn) *session.Session {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	return l.sessionHandle(t.Owner, sessionAbout(&t))
 }
 

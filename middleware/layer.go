@@ -19,14 +19,13 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
-	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
-	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/remote"
@@ -68,23 +67,24 @@ type Layer struct {
 	playbooks          *retriever.PlaybookCache
 	renderCache        *budgeter.Cache
 	handler            Handler
-	blocks             *blockCache
+	blocks             blockCache
 	cleanCache         cleanCache
-	composing          atomic.Int64 // number of turns that compose a block now; see beginComposing
-	overdue            atomic.Int64 // number of turns that still compose after their deadline; see runWithin
-	promptCache        *promptCacheCounter
-	threads            *threads
+	slack              time.Duration                  // turnSlack; longer in tests, whose results must not depend on the load of the machine
+	composing          atomic.Int64                   // number of turns that compose a block now; see beginComposing
+	overdue            atomic.Int64                   // number of turns that still compose after their deadline; see runWithin
+	lastRequests       lru.Map[sessionKey, []segment] // the last request of each conversation, for countCached
+	threads            threads
 	openings           openings
 	statements         statements
-	mergeModels        mergeModels
+	mergeModels        lru.Map[string, bool] // models whose server refused two user messages in a row
 	responseTasks      taskGroup
 	activeTurns        activeTurns
 	taintMemory        taintMemory
 	learners           learners
 	judgements         judgedTurns
 	counts             counts
-	lateResults        lateResults
-	sessionFocus       *sessionFocus
+	lateResults        lru.Map[sessionKey, <-chan store.Result] // vector searches that a session's last turn did not wait for
+	sessionFocus       lru.Map[sessionKey, []string]            // the entities that sessions were about, strongest first; immutable
 	filing             filing
 	samplers           samplers
 	code               code
@@ -104,9 +104,9 @@ type Layer struct {
 	recording          context.Context // of the recorder's writes
 	stopRecording      context.CancelFunc
 	wake               chan struct{} // wakes runSessionChecks
-	recoveries         byConversation[recovery]
-	conversationStarts byConversation[time.Time] // by conversation that uses the name of a harvested session without its messages
-	sessionsMu         sync.Mutex                // guards sessions
+	recoveries         lru.Map[conversationStart, recovery]
+	conversationStarts lru.Map[conversationStart, time.Time] // by conversation that uses the name of a harvested session without its messages
+	sessionsMu         sync.Mutex                            // guards sessions
 	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns, cfg.Injection.Memory<<20), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, slack: turnSlack, blocks: blockCache{limit: rememberedTurns, limitBytes: cfg.Injection.Memory << 20},
 		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
 	l.recording, l.stopRecording = context.WithCancel(context.WithValue(context.Background(), recorderKey{}, true))
 	l.recorder = newRecorder(l.writeRecords, func() {
@@ -243,10 +243,15 @@ func (l *Layer) hideState() error {
 // Store opens an owner's store, for programs that read or write claims. An empty owner means
 // the configured one. Call release when done.
 func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
-	if owner == "" {
-		owner = l.cfg.Knowledge.Owner
+	return l.owners.Get(ctx, l.ownerOrDefault(owner))
+}
+
+// storeWhenRecorded is Store after all turns so far were recorded.
+func (l *Layer) storeWhenRecorded(ctx context.Context, owner string) (store.Engine, func(), error) {
+	if err := l.recorder.flush(ctx); err != nil {
+		return nil, nil, err
 	}
-	return l.owners.Get(ctx, owner)
+	return l.Store(ctx, owner)
 }
 
 // openProjections opens an owner's store for a turn.
@@ -311,21 +316,13 @@ func (l *Layer) start() {
 // would end the process. Background work reads texts of others, and one bad text must not stop all
 // turns.
 func (l *Layer) catchPanics(what string, f func()) func() {
-	return func() {
-		if err := caught.Run(func() error { f(); return nil }); err != nil {
-			l.o.Log.Error(what+" panicked and has ended", "cause", err, "stack", caught.Stack(err))
-		}
-	}
+	return func() { l.guarded(what+" panicked and has ended", f) }
 }
 
 // onStoreHeld is called when this process becomes the holder of an owner's store.
 func (l *Layer) onStoreHeld(owner string) {
-	if owner != l.cfg.Knowledge.Owner {
-		return
-	}
-	select {
-	case l.holderChanged <- struct{}{}:
-	default:
+	if owner == l.cfg.Knowledge.Owner {
+		offer(l.holderChanged, struct{}{})
 	}
 }
 
@@ -347,12 +344,10 @@ func (l *Layer) onStoreClosed(owner string) {
 func (l *Layer) maintainStore(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
-		select {
-		case <-time.After(time.Second):
-			s, release, err = l.Store(ctx, "")
-		case <-ctx.Done():
+		if pause(ctx, time.Second) != nil {
 			return
 		}
+		s, release, err = l.Store(ctx, "")
 	}
 	if err != nil {
 		return // Open has logged the reason
@@ -390,13 +385,7 @@ func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 			l.calibrateQuietly(ctx, "")
 			return true
 		}
-		if ctx.Err() != nil {
-			return false
-		}
-		l.o.Log.Warn("embed new claims", "cause", err, "try", ken.Hint(err))
-		select {
-		case <-time.After(l.cfg.Breaker.Open):
-		case <-ctx.Done():
+		if l.warn(ctx, "embed new claims", err); pause(ctx, l.cfg.Breaker.Open) != nil {
 			return false
 		}
 	}
@@ -407,13 +396,10 @@ func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 
 // refreshQuietly refreshes the configured owner's store in the background, and logs errors.
 func (l *Layer) refreshQuietly(ctx context.Context) {
-	err := caught.Run(func() error {
+	l.quietly(ctx, "refresh knowledge", func() error {
 		_, err := l.Refresh(ctx, "")
 		return err
 	})
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
-	}
 }
 
 // Refresh indexes changed files of the repository in an owner's store, and embeds records that have
@@ -488,13 +474,6 @@ func (l *Layer) Close() error {
 
 // counts holds the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
-
-// addHarvest adds a run of the job queue.
-func (c *counts) addHarvest(r *jobs.Report) {
-	c.done.Add(uint64(r.Done))
-	c.retried.Add(uint64(r.Retried))
-	c.dead.Add(uint64(r.Dead))
-}
 
 // Counts returns the totals so far.
 func (l operator) Counts() inspect.Counts {

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -110,6 +111,15 @@ func (t ownerStore) Update(ctx context.Context, fn func(store.ShelfTx) error) er
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().Update(ctx, fn) })
 }
 
+// read returns a value of the shelf; nil if it has none.
+func (t ownerStore) read(ctx context.Context, key string) (v []byte, err error) {
+	err = t.View(ctx, func(r store.ShelfReader) error {
+		v = bytes.Clone(r.Get(key))
+		return nil
+	})
+	return v, err
+}
+
 // sharingOwners returns the other owners whose shared knowledge an owner reads, each once.
 func (l *Layer) sharingOwners(owner string) (out []string) {
 	owner = l.ownerOrDefault(owner)
@@ -156,7 +166,6 @@ func (st *State) shareOf(owner string) *share {
 	return st.shares[i]
 }
 
-// projectionsOf returns the store in which a candidate was found.
 func (st *State) projectionsOf(c *retriever.Candidate) store.Projections {
 	if s := st.shareOf(c.Owner); s != nil {
 		return s.view
@@ -190,7 +199,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	}
 	a.answers, a.start = make(chan *share, len(a.owners)), time.Now()
 	settings := l.settings(st)
-	t.Session, t.Late, t.Began, t.Opens = "", nil, time.Time{}, false
+	t.Session, t.Late, t.Began, t.Opens, t.OnRules = "", nil, time.Time{}, false, nil
 	for _, owner := range a.owners {
 		a.wait = settings.Retrieval.Deadline
 		go func() {
@@ -380,7 +389,7 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 	if len(held.Injected)+len(held.Checkpoint)+changed == 0 {
 		return nil
 	}
-	l.recoveries.forget(reader)
+	l.recoveries.Drop(func(c conversationStart) bool { return c.owner == reader })
 	l.judgements.dropOwner(reader)
 	if _, err := d.journal.Expunge(ctx, t); err != nil {
 		return err

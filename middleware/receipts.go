@@ -39,10 +39,7 @@ func (l operator) Recorded(ctx context.Context) error { return l.recorder.flush(
 // means the configured owner. It returns ErrNotFound if the turn has no receipt, or no longer has
 // one.
 func (l operator) Turn(ctx context.Context, owner, turn string) (inspect.Turn, error) {
-	if err := l.recorder.flush(ctx); err != nil {
-		return inspect.Turn{}, err
-	}
-	s, release, err := l.Store(ctx, owner)
+	s, release, err := l.storeWhenRecorded(ctx, owner)
 	if err != nil {
 		return inspect.Turn{}, err
 	}
@@ -90,7 +87,7 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 // report passes a turn's result to Options.OnReceipt and writes it to the event log.
 func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.o.OnReceipt != nil {
-		l.callOnReceipt(ctx, a.Receipt)
+		l.guarded("the receipt's listener failed", func() { l.o.OnReceipt(ctx, a.Receipt) })
 	}
 	if l.events == nil || t.Incognito { // an incognito turn writes nothing to disk
 		return
@@ -100,17 +97,6 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	}
 }
 
-// callOnReceipt calls Options.OnReceipt. A panic is logged.
-func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("the receipt's listener failed", "panic", p)
-		}
-	}()
-	l.o.OnReceipt(ctx, r)
-}
-
-// assemblyEvent returns the context_assembly event of a turn.
 func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,

@@ -3,7 +3,6 @@ package middleware
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/kenlayer/ken"
@@ -122,14 +121,18 @@ func (r *recorder) enqueue(rec record) (first bool) {
 func (rec *record) size() int {
 	n := rec.answerBytes
 	for i := range rec.messages {
-		m := &rec.messages[i]
-		n += len(m.Text)
-		for _, p := range m.Parts {
-			n += len(p.Text) + len(p.Ref)
-		}
-		for _, c := range m.ToolCalls {
-			n += len(c.Arguments)
-		}
+		n += textBytes(&rec.messages[i])
+	}
+	return n
+}
+
+func textBytes(m *ken.Message) int {
+	n := len(m.Text)
+	for _, p := range m.Parts {
+		n += len(p.Text) + len(p.Ref)
+	}
+	for _, c := range m.ToolCalls {
+		n += len(c.Arguments)
 	}
 	return n
 }
@@ -185,7 +188,11 @@ func (r *recorder) flush(ctx context.Context) error {
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for l, upto := range r.targets() {
+	targets := make(map[*ownerQueue]uint64, len(r.queues))
+	for _, l := range r.queues {
+		targets[l] = l.added
+	}
+	for l, upto := range targets {
 		for ; l.written < upto; r.progress.Wait() {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -193,15 +200,6 @@ func (r *recorder) flush(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// targets returns the number of records that each queue must have written. The caller holds r.mu.
-func (r *recorder) targets() map[*ownerQueue]uint64 {
-	out := make(map[*ownerQueue]uint64, len(r.queues))
-	for _, l := range r.queues {
-		out[l] = l.added
-	}
-	return out
 }
 
 // close rejects new records. Waiting records are still written.
@@ -260,18 +258,8 @@ func journalCopy(msgs []ken.Message) []ken.Message {
 		}
 	}
 	for i := range out {
-		if !long {
-			break
-		}
-		m := &out[i]
-		m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			p.Type, p.Text, p.Ref = strings.Clone(p.Type), strings.Clone(p.Text), strings.Clone(p.Ref)
-		}
-		for j := range m.ToolCalls {
-			c := &m.ToolCalls[j]
-			c.ID, c.Name, c.Arguments = strings.Clone(c.ID), strings.Clone(c.Name), strings.Clone(c.Arguments)
+		if long {
+			out[i] = detachedMessage(out[i])
 		}
 	}
 	return out
@@ -304,9 +292,7 @@ func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 // then the answer holds heldBytes. response is the id that a later request may continue; "" for
 // none.
 func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read func() (ken.Message, bool)) {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Incognito || len(response) > maxIDBytes {
 		response = ""
 	}
@@ -328,12 +314,10 @@ func sessionAbout(t *ken.Turn) session.About {
 // writeRecords writes an owner's records in one transaction. It runs in the recorder's goroutine.
 // After an error the records are lost and the error is logged; turns are not affected.
 func (l *Layer) writeRecords(owner string, recs []record) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("journal turns", "panic", p)
-		}
-	}()
-	ctx := l.recording
+	l.guarded("journal turns", func() { l.journalTurns(l.recording, owner, recs) })
+}
+
+func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
 	var notes []session.Note
 	var kept []*record // the records that notes were made from
 	for i := range recs {
@@ -376,7 +360,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 		}
 		s := l.sessionHandle(owner, kept[i].about)
 		for _, e := range noted[i].Entries {
-			l.callOnMessage(ctx, s, e)
+			l.guarded("the message hook failed", func() { l.o.OnMessage(ctx, s, e) })
 		}
 	}
 }
@@ -386,16 +370,12 @@ func (l *Layer) readAnswer(r *record) (ok bool) {
 	if r.answer == nil {
 		return true
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("read an answer", "panic", p)
-			ok = false
-		}
-	}()
-	m, ok := r.answer()
-	m.Role = "assistant"
-	r.messages = []ken.Message{m}
-	return ok
+	return l.guarded("read an answer", func() {
+		var m ken.Message
+		m, ok = r.answer()
+		m.Role = "assistant"
+		r.messages = []ken.Message{m}
+	}) && ok
 }
 
 // journalNote converts a record to the journal's form.
@@ -457,14 +437,4 @@ func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, [
 // the session itself, and that may be learned.
 func withoutCheckpoints(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
-}
-
-// callOnMessage calls Options.OnMessage with a message. A panic is logged.
-func (l *Layer) callOnMessage(ctx context.Context, s *session.Session, e session.Entry) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("the message hook failed", "panic", p)
-		}
-	}()
-	l.o.OnMessage(ctx, s, e)
 }

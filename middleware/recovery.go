@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -30,14 +29,15 @@ const (
 // conversationStart identifies a conversation by its session and its first message. The text is
 // hashed, because it may be megabytes long.
 type conversationStart struct {
-	owner, session, role string
-	text                 uint64
+	sessionKey
+	role string
+	text uint64
 }
 
 var startSeed = maphash.MakeSeed()
 
 func startOf(t *ken.Turn, first *ken.Message) conversationStart {
-	return conversationStart{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
+	return conversationStart{keyOf(t), first.Role, maphash.String(startSeed, first.Text)}
 }
 
 // recovery is the decision whether a conversation gets the checkpoint of its session.
@@ -49,50 +49,13 @@ type recovery struct {
 	allowedMissing int // messages that it may lack without counting as compacted, because it was rewound
 }
 
-// byConversation keeps a value per conversation. Beyond maxConversations, it drops an arbitrary
-// one. The zero value is ready.
-type byConversation[V any] struct {
-	mu sync.Mutex // guards m
-	m  map[conversationStart]V
-}
-
-func (b *byConversation[V]) get(key conversationStart) (v V, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v, ok = b.m[key]
-	return v, ok
-}
-
-func (b *byConversation[V]) put(key conversationStart, v V) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.m == nil {
-		b.m = map[conversationStart]V{}
-	}
-	if _, known := b.m[key]; !known {
-		makeRoom(b.m, maxConversations)
-	}
-	b.m[key] = v
-}
-
-// forget drops an owner's conversations.
-func (b *byConversation[V]) forget(owner string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for key := range b.m {
-		if key.owner == owner {
-			delete(b.m, key)
-		}
-	}
-}
-
 // recoverSession returns the last checkpoint of the session for a conversation that was compacted,
 // or resumed without its past. It returns nothing for a conversation that has its messages, that
 // was rewound to continue differently, or that dropped questions which had no answer.
 func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
 	r, key := l.findRecovery(ctx, t, &l.cfg)
 	if r != (recovery{}) {
-		l.recoveries.put(key, r)
+		l.recoveries.Put(key, r)
 	}
 	return r.result()
 }
@@ -108,7 +71,7 @@ func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config)
 		return r, key
 	}
 	key = startOf(t, dialogue[0])
-	if r, _ = l.recoveries.get(key); r.given {
+	if r, _ = l.recoveries.Get(key); r.given {
 		return r, key
 	}
 	return l.decideRecovery(ctx, t, dialogue, r, c), key
@@ -191,7 +154,6 @@ func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 	return from < to && hasMessage(entries[from:to], m)
 }
 
-// hasMessage reports whether a message is one of the entries.
 func hasMessage(entries []session.Entry, m *ken.Message) bool {
 	written := clean.Text
 	if m.Role == "user" {

@@ -55,8 +55,10 @@ func (e *responseObserver) observe(body []byte) {
 			x.layer.threads.resolve(x.thread)
 		}
 		if e.onAnswer != nil {
-			e.awaitJournal()
-			e.notify(h)
+			ctx, cancel := context.WithTimeout(context.Background(), journalWait)
+			_ = x.layer.recorder.flush(ctx) // after an error the listener is called too early
+			cancel()
+			x.layer.guarded("the answer's listener failed", func() { e.onAnswer(h) })
 		}
 	}))
 }
@@ -64,23 +66,6 @@ func (e *responseObserver) observe(body []byte) {
 // journalWait is how long the listener of an answer waits until the records of the turn are in the
 // journal.
 const journalWait = 5 * time.Second
-
-// awaitJournal waits until the turn's records, including its receipt, are written.
-func (e *responseObserver) awaitJournal() {
-	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
-	defer cancel()
-	_ = e.x.layer.recorder.flush(ctx) // after an error the listener is called too early
-}
-
-// notify calls the listener. A panic is logged.
-func (e *responseObserver) notify(h wire.Observed) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)
-		}
-	}()
-	e.onAnswer(h)
-}
 
 // taskGroup runs the tasks that follow an answer, each in its own goroutine. The zero value is
 // ready.
@@ -118,7 +103,11 @@ type bodyTee struct {
 	mu         sync.Mutex // a client may close the body while another goroutine reads it
 	buf        bytes.Buffer
 	overflowed bool              // the body was longer than the limit
-	onDone     func(body []byte) // nil after it was called; its argument is nil for a body that was too long
+	onDone     func(body []byte) // nil after it was called
+
+	// keepsBeginning says that onDone gets the beginning of a body that was too long. Otherwise it
+	// gets nil.
+	keepsBeginning bool
 }
 
 // Read implements io.Reader.
@@ -140,8 +129,9 @@ func (t *bodyTee) keep(p []byte, last bool) {
 	if t.onDone == nil {
 		return
 	}
-	if t.buf.Len()+len(p) > wire.MaxAnswerBytes {
-		t.overflowed, t.buf = true, bytes.Buffer{}
+	t.overflowed = t.overflowed || t.buf.Len()+len(p) > wire.MaxAnswerBytes
+	if t.overflowed && !t.keepsBeginning {
+		t.buf = bytes.Buffer{}
 	}
 	if !t.overflowed {
 		t.buf.Write(p)
@@ -150,10 +140,6 @@ func (t *bodyTee) keep(p []byte, last bool) {
 	if !last {
 		return
 	}
-	var body []byte
-	if !t.overflowed {
-		body = t.buf.Bytes()
-	}
-	t.onDone(body)
+	t.onDone(t.buf.Bytes())
 	t.onDone, t.buf = nil, bytes.Buffer{}
 }

@@ -39,9 +39,7 @@ type ownerSessions struct {
 
 // sessionsOf returns the sessions of an owner, and creates them on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
-	if owner == "" {
-		owner = l.cfg.Knowledge.Owner
-	}
+	owner = l.ownerOrDefault(owner)
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
 	if d := l.sessions[owner]; d != nil {
@@ -121,16 +119,13 @@ func (l operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).qu
 // and disputes through it carry the session, the branch and the actor. Each action is first written
 // to the session's event log. Messages that a Transport or a Wrapped forwards need no Session.Add.
 func (l *Layer) Session(t ken.Turn) *session.Session {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if l.keepsMessages(&t) {
 		l.maintainSessions(t.Owner) // a session that gets messages through Session.Add ends with the layer
 	}
 	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
 
-// sessionHandle returns the handle of a session that is journaled.
 func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
 	return l.newHandle(owner, a, false)
 }
@@ -174,7 +169,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	}
 	if ended {
 		l.maintainSessions(owner)
-		l.wakeSessionChecks()
+		offer(l.wake, struct{}{})
 	}
 	if why == session.Deleted && err == nil {
 		_, err = l.Operator().Receipts(owner).ForgetSession(ctx, id)
@@ -250,7 +245,9 @@ func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, err
 		return jobs.Report{}, nil
 	}
 	report, err := d.queue.Drain(ctx, l.jobHandlers(d))
-	l.counts.addHarvest(&report)
+	l.counts.done.Add(uint64(report.Done))
+	l.counts.retried.Add(uint64(report.Retried))
+	l.counts.dead.Add(uint64(report.Dead))
 	return report, errors.Join(err, markFailed(ctx, d, report.Jobs))
 }
 
@@ -280,7 +277,6 @@ func jobSession(j *jobs.Job) string {
 	return p.Session
 }
 
-// jobHandlers returns the handlers of jobs by kind.
 func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
@@ -335,9 +331,7 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	l.sessionsMu.Lock()
 	d.due = time.Time{} // a message that arrives during the check sets it
 	l.sessionsMu.Unlock()
-	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
-	}
+	l.quietly(ctx, "erase what was forgotten", func() error { return l.finishForgetting(ctx, owner) }, "owner", owner)
 	err := caught.Run(func() error {
 		_, err := l.Harvest(ctx, owner)
 		return err
@@ -347,9 +341,7 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 		next, err = l.nextCheck(ctx, d)
 	}
 	l.checkAt(d, next)
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
-	}
+	l.warn(ctx, "harvest sessions", err, "owner", owner)
 }
 
 // nextCheck returns when an owner's sessions must be checked next. That is when the first open
@@ -391,14 +383,6 @@ func (l *Layer) ownersOnDisk() (owners []string) {
 		l.o.Log.Warn("look for owners", "cause", err)
 	}
 	return owners
-}
-
-// wakeSessionChecks starts a round of checks at once.
-func (l *Layer) wakeSessionChecks() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 }
 
 // briefProcess is the name of all processes with Options.Brief in journals. Their conversations
@@ -499,12 +483,7 @@ func (l *Layer) isAlive(process string) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), nodeWait)
 	defer cancel()
-	for _, n := range []*shared.Node{l.node, l.next} {
-		if n != nil && n.Lives(ctx, process) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*shared.Node{l.node, l.next}, func(n *shared.Node) bool { return n != nil && n.Lives(ctx, process) })
 }
 
 // withdrawProcess removes the announcement of this process.
@@ -534,10 +513,8 @@ func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess
 	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
 		waited = true
-		select {
-		case <-time.After(otherCheckEvery):
-		case <-ctx.Done():
-			return waited, ctx.Err()
+		if err := pause(ctx, otherCheckEvery); err != nil {
+			return waited, err
 		}
 		var now []jobs.Job
 		now, err = l.otherHarvests(ctx, d, sess)

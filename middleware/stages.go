@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -36,11 +36,11 @@ type State struct {
 	late <-chan store.Result
 
 	code      turnCode
-	filter    ken.Filter              // the turn's search filter
-	history   injectionHistory        // the items in earlier blocks of the conversation
-	lastEvent uint64                  // the store's last event when the turn began to read
-	dryRun    *dryRun                 // nil for a real turn
-	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
+	filter    ken.Filter       // the turn's search filter
+	history   injectionHistory // the items in earlier blocks of the conversation
+	lastEvent uint64           // the store's last event when the turn began to read
+	dryRun    *dryRun          // nil for a real turn
+	at        *progress        // nil in a dry run
 }
 
 // DryRun reports whether this is a dry run: see operator.DryRun. A middleware should then leave no
@@ -84,8 +84,8 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
 			start := time.Now()
-			if st.current != nil {
-				st.current.Store(&name)
+			if st.at != nil {
+				st.at.stage.Store(&name)
 			}
 			if err := protect(ctx, st, do); err != nil {
 				st.degrade(name, err)
@@ -110,9 +110,7 @@ func protect(ctx context.Context, st *State, do Handler) (err error) {
 func (st *State) degrade(name string, err error) {
 	why := name + ": " + err.Error()
 	st.Receipt.Degraded = append(st.Receipt.Degraded, why)
-	if st.Receipt.Cause == "" {
-		st.Receipt.Cause = why
-	}
+	st.Receipt.Cause = cmp.Or(st.Receipt.Cause, why)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -217,6 +215,9 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	if st.Signals.Asks { // otherwise the late hits are kept for the next turn with a question
 		q.Late = st.late
 	}
+	if st.at != nil {
+		q.OnRules = func(n int) { st.at.rules.Store(int64(n)) }
+	}
 	return q
 }
 
@@ -280,9 +281,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, a
 	}
 	r.Cut = append(r.Cut, found.Cut...)
 	r.Degraded = append(r.Degraded, found.Degraded...)
-	for source, t := range found.MS {
-		r.MS[source] = t
-	}
+	maps.Copy(r.MS, found.MS)
 	if r.Cause == "" {
 		r.Cause = l.retrievalCause(st, noVector)
 	}

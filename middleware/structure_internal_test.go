@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -21,6 +20,7 @@ func openBare(t *testing.T) *Layer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	AwaitTurns(l)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -113,23 +113,5 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 	l.findStoredFocus = func(context.Context, *ken.Turn) ([]string, error) { return []string{"ledger"}, nil }
 	if got := l.carriedFocus(t.Context(), st); !slices.Equal(got, []string{"ledger"}) {
 		t.Errorf("%v when it answers again", got)
-	}
-}
-
-func TestLineageIsBounded(t *testing.T) {
-	g := newSessionFocus()
-	g.put("o\x00kept", []string{"payments"})
-	for i := range 2 * maxConversations {
-		g.put(fmt.Sprint("o\x00", i), []string{"x"})
-		if _, ok := g.get("o\x00kept"); !ok {
-			t.Fatal("the session that is used most is forgotten")
-		}
-	}
-	if len(g.bySession) != maxConversations || g.recent.Len() != maxConversations {
-		t.Errorf("%d sessions", len(g.bySession))
-	}
-	g.forget("o")
-	if len(g.bySession) != 0 || g.recent.Len() != 0 {
-		t.Errorf("%d sessions are left", len(g.bySession))
 	}
 }

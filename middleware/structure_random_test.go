@@ -60,12 +60,16 @@ func TestNoConstraintIsEverLostInSilence(t *testing.T) {
 			}
 			turn.Messages = []ken.Message{{Role: "user", Text: "What has to be done about " + strings.Join(said, ", ") + " before the next release?"}}
 			l := open(t, c, func(o *middleware.Options) { o.Root, o.Embedder = root, &hangs{} })
+			middleware.AwaitTurns(l)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if rnd.IntN(3) == 0 {
 				cancel()
 			}
 			a := l.Assemble(ctx, turn)
+			if why := slices.IndexFunc(a.Receipt.Degraded, func(s string) bool { return strings.HasPrefix(s, "structure: ") }); why >= 0 {
+				t.Skip("the rules could not be looked for, and the receipt says so: ", a.Receipt.Degraded[why])
+			}
 			applies := map[string]bool{}
 			for i := range structuretest.Obliged(claims, names, &f, structure.DefaultMinStrength) {
 				applies[claims[i].Text] = true

@@ -3,7 +3,6 @@ package middleware
 import (
 	"bytes"
 	"cmp"
-	"container/list"
 	"encoding/json"
 	"io"
 	"iter"
@@ -17,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/guardrail/taint"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/telemetry"
@@ -38,9 +38,7 @@ const maxTaints = 16
 // themselves call it before they run them. t is the turn as it was passed to Assemble. Without a
 // session the result is empty. Nothing is recorded.
 func (l operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Session == "" || len(answer.ToolCalls) == 0 {
 		return nil
 	}
@@ -156,16 +154,15 @@ const (
 // read. The least recently used sessions are dropped. It is in memory only, as are the blocks with
 // these claims: a new process has injected nothing yet. The zero value is ready.
 type taintMemory struct {
-	mu     sync.Mutex // guards the rest
-	byKey  map[string]*list.Element
-	recent *list.List // of *sessionTaints, the latest first
-	words  int        // in all sessions
+	mu       sync.Mutex // guards the rest
+	sessions lru.List[sessionKey, *sessionTaints]
+	words    int // in all sessions
 }
 
 // sessionTaints holds the external claims of one session, and the taints that were not reported to
 // its client yet.
 type sessionTaints struct {
-	key   string
+	key   sessionKey
 	words int // guarded by taintMemory.mu
 
 	mu           sync.Mutex     // guards the rest
@@ -179,8 +176,6 @@ type answerTaints struct {
 	taints []ken.Taint
 }
 
-func taintKey(owner, session string) string { return owner + "\x00" + session }
-
 // isExternal reports whether an item comes from outside and has a text that could influence an
 // agent.
 func isExternal(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
@@ -189,27 +184,20 @@ func isExternal(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) &&
 func (s *taintMemory) get(owner, session string) *sessionTaints {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	el, ok := s.byKey[taintKey(owner, session)]
-	if !ok {
-		return nil
-	}
-	s.recent.MoveToFront(el)
-	return el.Value.(*sessionTaints)
+	external, _ := s.sessions.Get(sessionKey{owner, session})
+	return external
 }
 
 // getOrCreate returns a session's external claims. It creates an empty set if there is none.
 func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
-	key := taintKey(owner, session)
+	key := sessionKey{owner, session}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.byKey[key]; ok {
-		return el.Value.(*sessionTaints)
+	external, ok := s.sessions.Get(key)
+	if !ok {
+		external = &sessionTaints{key: key, newer: taint.NewSet()}
+		s.sessions.Put(key, external)
 	}
-	if s.byKey == nil {
-		s.byKey, s.recent = map[string]*list.Element{}, list.New()
-	}
-	external := &sessionTaints{key: key, newer: taint.NewSet()}
-	s.byKey[key] = s.recent.PushFront(external)
 	return external
 }
 
@@ -221,15 +209,14 @@ func (s *taintMemory) addWords(external *sessionTaints, by int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.byKey[external.key]; !ok || el.Value != external { // the session was dropped since
+	if have, _ := s.sessions.Peek(external.key); have != external { // the session was dropped since
 		return
 	}
 	s.words += by
 	external.words += by
-	for s.words > maxAllTaintWords && s.recent.Len() > 1 || s.recent.Len() > maxTaintSessions {
-		last := s.recent.Remove(s.recent.Back()).(*sessionTaints)
-		delete(s.byKey, last.key)
-		s.words -= last.words
+	for s.words > maxAllTaintWords && s.sessions.Len() > 1 || s.sessions.Len() > maxTaintSessions {
+		_, oldest := s.sessions.TakeOldest()
+		s.words -= oldest.words
 	}
 }
 

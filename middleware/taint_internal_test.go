@@ -107,7 +107,7 @@ func TestSuspicionsAreBounded(t *testing.T) {
 		l.observeItems("o", fmt.Sprint(i), item("x"))
 		l.observeItems("o", "kept", item("x"))
 	}
-	if n := l.taintMemory.recent.Len(); n > maxTaintSessions || len(l.taintMemory.byKey) != n || l.taintMemory.words > maxAllTaintWords {
+	if n := l.taintMemory.sessions.Len(); n > maxTaintSessions || l.taintMemory.words > maxAllTaintWords {
 		t.Errorf("%d sessions, %d words", n, l.taintMemory.words)
 	}
 	if l.taintMemory.get("o", "kept") == nil || l.taintMemory.get("o", "0") != nil || l.taintMemory.get("p", "kept") != nil {
@@ -121,8 +121,7 @@ func TestSuspicionsAreBounded(t *testing.T) {
 		t.Errorf("%d words of one session", external.size())
 	}
 	total := 0
-	for _, el := range l.taintMemory.byKey {
-		s := el.Value.(*sessionTaints)
+	for _, s := range l.taintMemory.sessions.All() {
 		if s.words != s.size() {
 			t.Fatalf("counted %d, has %d", s.words, s.size())
 		}

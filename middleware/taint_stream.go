@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -53,7 +52,7 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	switch {
 	case stream && action == config.TaintFlag:
 		g.announceTrailer()
-		resp.Body = &streamWatcher{g: g, body: resp.Body}
+		resp.Body = &bodyTee{body: resp.Body, keepsBeginning: true, onDone: g.checkStream}
 	case stream && !wire.IsEncoded(g.encoding):
 		g.announceTrailer()
 		resp.Body = &callGate{g: g, body: resp.Body, calls: wire.OpenCalls{Dialect: x.dialect}}
@@ -100,28 +99,34 @@ func (g *taintGuard) check(part []byte) []ken.Taint {
 // is longer than the limit is forwarded unchecked.
 func (g *taintGuard) checkWhole() {
 	resp := g.resp
-	var b bytes.Buffer
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, wire.MaxAnswerBytes+1))
-	rest := resp.Body
-	if b.Len() > wire.MaxAnswerBytes {
+	body := readBeginning(resp, wire.MaxAnswerBytes+1)
+	if len(body) > wire.MaxAnswerBytes {
 		resp.Header.Add(TaintHeader, "unchecked")
-		resp.Body = rejoinedBody{io.MultiReader(&b, rest), rest}
 		return
 	}
-	taints := g.check(wire.Decode(b.Bytes(), g.encoding))
-	if len(taints) > 0 && g.action == config.TaintBlock {
-		_ = rest.Close() // its error no longer matters
+	switch taints := g.check(wire.Decode(body, g.encoding)); {
+	case len(taints) == 0:
+	case g.action == config.TaintBlock:
+		_ = resp.Body.Close() // its error no longer matters
 		g.refuse(taints)
-		return
-	}
-	if len(taints) > 0 {
+	default:
 		resp.Header.Add(TaintHeader, taintValue("flagged", taints))
 	}
-	var tail io.Reader = rest // reads the body's end and its trailers
+}
+
+// readBeginning returns at most limit bytes of a response's body. The body, with its error and its
+// trailers, can be read from its beginning afterwards.
+func readBeginning(resp *http.Response, limit int64) []byte {
+	var b bytes.Buffer
+	rest := resp.Body
+	_, err := b.ReadFrom(io.LimitReader(rest, limit))
+	var tail io.Reader = rest
 	if err != nil {
 		tail = errReader{err}
 	}
+	head := b.Bytes()
 	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
+	return head
 }
 
 // rejoinedBody is a body whose beginning was read and put back.
@@ -148,56 +153,18 @@ func (g *taintGuard) announceTrailer() {
 	g.trailer = true
 }
 
-// setTrailer sets the value of the announced trailer.
 func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
 	}
 }
 
-// streamWatcher forwards a stream as it arrives and checks it at the end. It reports taints in the
-// trailer and in the session's next response.
-type streamWatcher struct {
-	g    *taintGuard
-	body io.ReadCloser
-
-	mu         sync.Mutex // a client may close the body while another goroutine reads it
-	buf        bytes.Buffer
-	overflowed bool
-	done       bool
-}
-
-// Read implements io.Reader.
-func (w *streamWatcher) Read(p []byte) (int, error) {
-	n, err := w.body.Read(p)
-	w.keep(p[:n], err != nil)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (w *streamWatcher) Close() error {
-	w.keep(nil, true)
-	return w.body.Close()
-}
-
-func (w *streamWatcher) keep(p []byte, last bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done {
-		return
-	}
-	if w.overflowed = w.overflowed || w.buf.Len()+len(p) > wire.MaxAnswerBytes; !w.overflowed {
-		w.buf.Write(p)
-	}
-	if !last {
-		return
-	}
-	w.done = true
-	taints := w.g.check(wire.Decode(w.buf.Bytes(), w.g.encoding)) // of a longer stream, only its beginning
-	w.buf = bytes.Buffer{}
-	if len(taints) > 0 {
-		w.g.setTrailer("flagged", taints)
-		w.g.x.taints.addUnreported(w.g.x.Turn.ID, taints)
+// checkStream checks the beginning of a stream that the client has read, and flags its taints in a
+// trailer and in the headers of the session's next answer.
+func (g *taintGuard) checkStream(beginning []byte) {
+	if taints := g.check(wire.Decode(beginning, g.encoding)); len(taints) > 0 {
+		g.setTrailer("flagged", taints)
+		g.x.taints.addUnreported(g.x.Turn.ID, taints)
 	}
 }
 

@@ -2,12 +2,12 @@ package middleware
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/middleware/wire"
@@ -75,13 +75,9 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			x = nil
 		} else if len(x.Body) != len(body) {
 			body = x.Body
-			out.ContentLength = int64(len(body))
-			if out.Header.Get("Content-Length") != "" {
-				out.Header.Set("Content-Length", strconv.Itoa(len(body)))
-			}
+			setLength(out, len(body))
 		}
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		out.Body, _ = out.GetBody() // GetBody of a byte reader never fails
+		setBody(out, body)
 	}
 	if x == nil {
 		return tr.base.RoundTrip(out)
@@ -101,7 +97,20 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// dialectOf returns the dialect of a request; false if the layer can't read the request.
+func setBody(req *http.Request, body []byte) {
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody() // GetBody of a byte reader never fails
+}
+
+// setLength declares the length of a request's body in bytes.
+func setLength(req *http.Request, n int) {
+	req.ContentLength = int64(n)
+	if req.Header.Get("Content-Length") != "" {
+		req.Header.Set("Content-Length", strconv.Itoa(n))
+	}
+}
+
+// dialectOf returns the API of a request; false if the request passes unchanged.
 func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	encoding := req.Header.Get("Content-Encoding")
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody || req.ContentLength > maxRequestBytes ||
@@ -125,10 +134,7 @@ func readBody(req *http.Request) (body []byte, whole bool, err error) {
 		return nil, false, context.Cause(ctx)
 	}
 	if b.Len() > maxRequestBytes {
-		req.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(&b, in), in}
+		req.Body = rejoinedBody{io.MultiReader(&b, in), in}
 		return nil, false, nil
 	}
 	_ = in.Close()
@@ -138,27 +144,6 @@ func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	return b.Bytes(), true, nil
 }
 
-// maxConversations is the maximum number of conversations in each of the in-memory maps.
-const maxConversations = 1024
-
-// promptCacheCounter counts how many bytes a provider's prompt cache can serve. Such a cache keeps the longest prefix
-// that two requests share, so prefixes are compared.
-type promptCacheCounter struct {
-	mu   sync.Mutex // guards last
-	last map[string][]segment
-}
-
-// makeRoom deletes an arbitrary entry of a map that has reached its limit.
-func makeRoom[K comparable, V any](m map[K]V, limit int) {
-	if len(m) < limit {
-		return
-	}
-	for key := range m {
-		delete(m, key)
-		return
-	}
-}
-
 // segment is one message of a request as it was sent.
 type segment struct {
 	print fingerprint
@@ -166,14 +151,11 @@ type segment struct {
 	bytes int64
 }
 
-func newPromptCacheCounter() *promptCacheCounter {
-	return &promptCacheCounter{last: map[string][]segment{}}
-}
-
-// count sets the receipt's CachedBytes and NewBytes. blocks are the inserted blocks, by rising Before. A session's
-// request is compared with the session's previous one. Without a session, the first message identifies the
-// conversation.
-func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
+// countCached sets the receipt's CachedBytes and NewBytes. blocks are the inserted blocks, by rising
+// Before. A provider's prompt cache keeps the longest prefix that two requests share, so a session's
+// request is compared with the session's previous one. Without a session, the first message
+// identifies the conversation.
+func (l *Layer) countCached(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
 	at, sizes := p.full, p.sizes
 	if len(at) == 0 {
 		return
@@ -187,17 +169,7 @@ func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Inser
 		}
 		now = append(now, segment{print: at[i], bytes: sizes[i]})
 	}
-	name := t.Owner + "\x00" + t.Session
-	if t.Session == "" {
-		name += string(at[0][:])
-	}
-	tr.mu.Lock()
-	before := tr.last[name]
-	if before == nil {
-		makeRoom(tr.last, maxConversations)
-	}
-	tr.last[name] = now
-	tr.mu.Unlock()
+	before, _ := l.lastRequests.Put(sessionKey{t.Owner, cmp.Or(t.Session, "\x00"+string(at[0][:]))}, now)
 	shared := true
 	for i, s := range now {
 		shared = shared && i < len(before) && before[i] == s

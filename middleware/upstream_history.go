@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"container/list"
 	"context"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
@@ -25,9 +25,9 @@ type upstreamHistory struct {
 // decisionAt returns the decision for the turn of a message that the provider holds; nil if it is
 // not known.
 func (up *upstreamHistory) decisionAt(message int) *turnDecision {
-	for i := len(up.blocks) - 1; i >= 0; i-- {
-		if up.blocks[i].index == message {
-			return up.blocks[i].turnDecision
+	for _, b := range slices.Backward(up.blocks) {
+		if b.index == message {
+			return b.turnDecision
 		}
 	}
 	return nil
@@ -179,17 +179,9 @@ func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 // names are dropped. A thread stays as long as a name or a later thread refers to it.
 type threads struct {
 	mu    sync.Mutex // guards the rest
-	at    map[string]*list.Element
-	used  *list.List // of threadName
+	names lru.List[string, *thread]
 	bytes int64
 }
-
-type threadName struct {
-	key string
-	t   *thread
-}
-
-func newThreads() *threads { return &threads{at: map[string]*list.Element{}, used: list.New()} }
 
 // responseKey and conversationKey return keys for the ids of responses and of conversations.
 func responseKey(owner, id string) string     { return owner + "\x00r" + id }
@@ -211,12 +203,8 @@ func (ts *threads) find(key string) *thread {
 func (ts *threads) get(key string) *thread {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	el, ok := ts.at[key]
-	if !ok {
-		return nil
-	}
-	ts.used.MoveToFront(el)
-	return el.Value.(threadName).t
+	t, _ := ts.names.Get(key)
+	return t
 }
 
 // put adds a thread under the id of a response and under that of its conversation. read is called
@@ -256,43 +244,44 @@ func (ts *threads) resolve(t *thread) {
 		return
 	}
 	t.size = size
-	for ts.bytes += size; ts.bytes > maxThreadBytes && ts.used.Len() > 0; {
-		ts.remove(ts.used.Back())
+	for ts.bytes += size; ts.bytes > maxThreadBytes && ts.names.Len() > 0; {
+		ts.removeOldest()
 	}
 }
 
 // forget removes a thread from all names.
 func (ts *threads) forget(t *thread) {
 	t.refs++
-	for el := ts.used.Front(); el != nil; {
-		next := el.Next()
-		if n := el.Value.(threadName); n.t == t {
-			ts.remove(el)
-			if t.parent != nil && slices.Contains(t.keys, n.key) {
-				ts.setName(n.key, t.parent)
-			}
+	for key, named := range ts.names.All() {
+		if named != t {
+			continue
 		}
-		el = next
+		ts.remove(key)
+		if t.parent != nil && slices.Contains(t.keys, key) {
+			ts.setName(key, t.parent)
+		}
 	}
 	ts.release(t)
 }
 
 // setName makes a name refer to a thread. The caller holds ts.mu.
 func (ts *threads) setName(key string, t *thread) {
-	if el, ok := ts.at[key]; ok {
-		ts.remove(el)
-	}
+	ts.remove(key)
 	t.refs++
-	ts.at[key] = ts.used.PushFront(threadName{key, t})
-	for ts.used.Len() > maxThreads {
-		ts.remove(ts.used.Back())
+	ts.names.Put(key, t)
+	for ts.names.Len() > maxThreads {
+		ts.removeOldest()
 	}
 }
 
-func (ts *threads) remove(el *list.Element) {
-	n := ts.used.Remove(el).(threadName)
-	delete(ts.at, n.key)
-	ts.release(n.t)
+func (ts *threads) remove(key string) {
+	t, _ := ts.names.Take(key)
+	ts.release(t)
+}
+
+func (ts *threads) removeOldest() {
+	_, t := ts.names.TakeOldest()
+	ts.release(t)
 }
 
 // release removes one reference, and drops threads that nothing refers to.
@@ -310,13 +299,7 @@ func (ts *threads) release(t *thread) {
 func sizeOf(t *thread) (n int64) {
 	for i := range t.messages {
 		m := &t.messages[i]
-		n += 256 + int64(len(m.Text))
-		for _, p := range m.Parts {
-			n += 64 + int64(len(p.Text)+len(p.Ref))
-		}
-		for _, c := range m.ToolCalls {
-			n += 64 + int64(len(c.Arguments))
-		}
+		n += int64(256 + 64*(len(m.Parts)+len(m.ToolCalls)) + textBytes(m))
 	}
 	for _, b := range t.blocks {
 		n += 256 + int64(len(b.text))

@@ -27,13 +27,13 @@ func (ts *threads) add(parent *thread, owner, id, said string, keys ...string) *
 }
 
 func TestThreadsAreBounded(t *testing.T) {
-	ts := newThreads()
+	ts := &threads{}
 	var last *thread
 	for i := range maxThreads + 100 { // one conversation
 		last = ts.add(last, "o", fmt.Sprint(i), "a")
 	}
-	if len(ts.at) != maxThreads || ts.used.Len() != maxThreads {
-		t.Errorf("%d names", len(ts.at))
+	if ts.names.Len() != maxThreads {
+		t.Errorf("%d names", ts.names.Len())
 	}
 	if ts.find(responseKey("o", "0")) != nil || ts.find(responseKey("o", fmt.Sprint(maxThreads+99))) != last {
 		t.Error("not the oldest names were forgotten")
@@ -45,18 +45,18 @@ func TestThreadsAreBounded(t *testing.T) {
 	for i := range 32 {
 		ts.add(nil, "o", fmt.Sprint("big", i), big)
 	}
-	if ts.bytes > maxThreadBytes || ts.bytes < maxThreadBytes/2 || len(ts.at) > 8 {
-		t.Errorf("%d bytes by %d names", ts.bytes, len(ts.at))
+	if ts.bytes > maxThreadBytes || ts.bytes < maxThreadBytes/2 || ts.names.Len() > 8 {
+		t.Errorf("%d bytes by %d names", ts.bytes, ts.names.Len())
 	}
 	ts.add(nil, "o", "whale", strings.Repeat("x", 2*maxThreadBytes))
-	if ts.bytes != 0 || len(ts.at) != 0 || ts.used.Len() != 0 {
-		t.Errorf("after one that is too big by itself: %d bytes by %d names", ts.bytes, len(ts.at))
+	if ts.bytes != 0 || ts.names.Len() != 0 {
+		t.Errorf("after one that is too big by itself: %d bytes by %d names", ts.bytes, ts.names.Len())
 	}
 }
 
 // What no name leads to any more is given up, in whichever order names go.
 func TestThreadsAreGivenUp(t *testing.T) {
-	ts := newThreads()
+	ts := &threads{}
 	a := ts.add(nil, "o", "a", "x", "conv")
 	b := ts.add(a, "o", "b", "x", "conv")
 	c := ts.add(a, "o", "c", "x")
@@ -64,19 +64,19 @@ func TestThreadsAreGivenUp(t *testing.T) {
 		t.Fatalf("%d bytes, %d refs", ts.bytes, a.refs)
 	}
 	for _, key := range []string{responseKey("o", "a"), responseKey("o", "b"), responseKey("o", "c")} {
-		ts.remove(ts.at[key])
+		ts.remove(key)
 	}
 	if c.size != 0 || a.size == 0 || b.size == 0 || ts.bytes != a.size+b.size {
 		t.Errorf("%d bytes", ts.bytes)
 	}
-	ts.remove(ts.at["conv"])
+	ts.remove("conv")
 	if ts.bytes != 0 {
 		t.Errorf("%d bytes for nobody", ts.bytes)
 	}
 	ts.put(&thread{owner: "o"}, "", answers("x")) // without a name
 	ts.put(&thread{owner: "o"}, strings.Repeat("x", maxIDBytes+1), answers("x"))
-	if len(ts.at) != 0 {
-		t.Errorf("%d names", len(ts.at))
+	if ts.names.Len() != 0 {
+		t.Errorf("%d names", ts.names.Len())
 	}
 }
 
@@ -96,7 +96,7 @@ func TestThreadsLeaveTheTurnAlone(t *testing.T) {
 
 // One that failed is forgotten, before and after it is settled.
 func TestThreadsThatFailed(t *testing.T) {
-	ts := newThreads()
+	ts := &threads{}
 	a := ts.add(nil, "o", "a", "x", "conv")
 	for _, answer := range []wire.Answer{{Finish: "failed"}, {Finish: "cancelled"}, {Err: "no"}} {
 		f := &thread{parent: a, owner: "o", keys: []string{"conv"}}
@@ -107,8 +107,8 @@ func TestThreadsThatFailed(t *testing.T) {
 			}
 			ts.resolve(f)
 		}
-		if len(ts.at) != 2 || ts.bytes != a.size || a.refs != 2 {
-			t.Errorf("%d names, %d bytes, %d refs", len(ts.at), ts.bytes, a.refs)
+		if ts.names.Len() != 2 || ts.bytes != a.size || a.refs != 2 {
+			t.Errorf("%d names, %d bytes, %d refs", ts.names.Len(), ts.bytes, a.refs)
 		}
 	}
 	// A first one that failed leaves a conversation that is not known.

@@ -273,7 +273,6 @@ func (p *playbookMatch) fits() bool {
 	return p.score >= playbookFloor && (p.words >= playbookWords || p.cosine >= playbookLike)
 }
 
-// signals returns the values for the receipt.
 func (p *playbookMatch) signals() map[string]float64 {
 	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
 }

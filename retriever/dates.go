@@ -87,7 +87,6 @@ func withoutDates(res store.Result, question string) store.Result {
 	return res
 }
 
-// dateTerms returns the index terms of the dates in a question.
 func dateTerms(question string) map[string]bool {
 	words := dateWords(question)
 	terms := map[string]bool{}

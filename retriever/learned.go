@@ -1,7 +1,6 @@
 package retriever
 
 import (
-	"context"
 	"math"
 	"slices"
 	"time"
@@ -13,13 +12,14 @@ import (
 // Learned configures how a turn applies the order that was learned from use. It must not be changed
 // after New.
 type Learned struct {
-	// Scorer reorders the candidates above the floor, except constraints. If it is nil, the plain
-	// order is used and logged, so that the two can be compared.
-	Scorer scorer.Scorer
+	// Order returns the order of the candidates above the floor, except constraints, by their
+	// indices: see scorer.Learned. If it is nil, the plain order is used and logged, so that the two
+	// can be compared.
+	Order func([]ken.Features) []int
 	// Earlier fills in the candidates' results in earlier turns; nil leaves them empty.
 	Earlier func(c []ken.Features, now time.Time)
 	// Explore reports whether a turn swaps the two candidates at the cut, and the probability of
-	// that choice: see scorer.Explorer. Nil means never.
+	// that choice: see scorer.Explore. Nil means never.
 	Explore func(turn string) (swap bool, propensity float64)
 }
 
@@ -27,7 +27,7 @@ type Learned struct {
 const rankedBeyond = 4
 
 // learned sorts the pool by the learned order. Constraints keep their positions: only the other
-// candidates are reordered. If the scorer fails, the plain order stays, and Degraded has the error.
+// candidates are reordered.
 func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Result) []*entry {
 	l := r.o.Learned
 	if l == nil {
@@ -44,7 +44,7 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	}
 	within, _ := slices.BinarySearch(places, r.o.TopK) // number of places before the cut
 	n := len(places)
-	if l.Scorer == nil { // candidates further down are not logged
+	if l.Order == nil { // candidates further down are not logged
 		n = min(n, within+rankedBeyond)
 	}
 	seen := r.features(pool, places, n, answers, t)
@@ -58,15 +58,10 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	for i := range now {
 		now[i] = i
 	}
-	if l.Scorer != nil {
-		order, err := r.reorder(l.Scorer, t, seen)
-		if err != nil {
-			out.Degraded = append(out.Degraded, "scorer: "+err.Error())
-		} else {
-			ranking.Learned, now = true, order
-			for i, at := range places {
-				pool[at] = plain[places[order[i]]]
-			}
+	if l.Order != nil {
+		ranking.Learned, now = true, l.Order(seen)
+		for i, at := range places {
+			pool[at] = plain[places[now[i]]]
 		}
 	}
 	if l.Explore != nil && within > 0 && within < len(places) {
@@ -93,15 +88,6 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 		}
 	}
 	return pool
-}
-
-// reorder calls a scorer with a deadline.
-func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]int, error) {
-	g, ok := s.(*scorer.Guard)
-	if !ok {
-		g = scorer.NewGuard(s, 0)
-	}
-	return g.Order(context.Background(), scorer.Turn{ID: t.ID, At: t.Filter.Now}, seen)
 }
 
 // features returns the ranking features of the entries at the first n places. It reads no claims.

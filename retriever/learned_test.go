@@ -1,34 +1,23 @@
 package retriever_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
-// orderBy is a scorer made of a function.
-type orderBy func(c []ken.Features) ([]int, error)
-
-func (f orderBy) Order(_ context.Context, _ scorer.Turn, c []ken.Features) ([]int, error) {
-	return f(c)
-}
-
 // backwards is the order from the end.
-func backwards(c []ken.Features) ([]int, error) {
+func backwards(c []ken.Features) []int {
 	order := make([]int, len(c))
 	for i := range order {
 		order[i] = len(c) - 1 - i
 	}
-	return order, nil
+	return order
 }
 
 // ruled are records of which some are constraints.
@@ -43,12 +32,8 @@ func (r ruled) Row(ref store.Ref) (store.Row, bool) {
 	return row, ok
 }
 
-// plain is a turn's options. The scorer has all the time it needs: what it says must not
-// depend on how busy the machine is.
+// plain is a turn's options.
 func plain(l *retriever.Learned) retriever.Options {
-	if l != nil && l.Scorer != nil {
-		l.Scorer = scorer.NewGuard(l.Scorer, time.Minute)
-	}
 	return retriever.Options{Order: retriever.OrderRRF, Floor: -1, TopK: 4, Learned: l, Sources: []retriever.Source{says(retriever.SourceKeyword, refs(0, 1, 2, 3, 4, 5, 6, 7)...)}}
 }
 
@@ -56,7 +41,7 @@ func plain(l *retriever.Learned) retriever.Options {
 func TestTheLearnedOrderDecides(t *testing.T) {
 	p := records(8)
 	was := retrieve(t, p, plain(nil))
-	got := retrieve(t, p, plain(&retriever.Learned{Scorer: orderBy(backwards), Earlier: func(c []ken.Features, _ time.Time) { c[0].Used = 7 }}))
+	got := retrieve(t, p, plain(&retriever.Learned{Order: backwards, Earlier: func(c []ken.Features, _ time.Time) { c[0].Used = 7 }}))
 	all := ids(retrieve(t, p, func() retriever.Options { o := plain(nil); o.TopK = 8; return o }()))
 	slices.Reverse(all)
 	if !slices.Equal(ids(got), all[:4]) || was.Ranking != nil || len(got.Degraded) != 0 {
@@ -68,23 +53,6 @@ func TestTheLearnedOrderDecides(t *testing.T) {
 	}
 	if len(cuts(got)) != 4 {
 		t.Errorf("cut: %v", cuts(got))
-	}
-}
-
-// A scorer that fails costs the turn nothing but its order.
-func TestAScorerThatFailsLeavesThePlainOrder(t *testing.T) {
-	p := records(8)
-	want := ids(retrieve(t, p, plain(nil)))
-	for name, s := range map[string]orderBy{
-		"fails":  func([]ken.Features) ([]int, error) { return nil, errors.New("no model") },
-		"panics": func([]ken.Features) ([]int, error) { panic("boom") },
-		"drops":  func([]ken.Features) ([]int, error) { return []int{0}, nil },
-		"twice":  func(c []ken.Features) ([]int, error) { return make([]int, len(c)), nil },
-	} {
-		got := retrieve(t, p, plain(&retriever.Learned{Scorer: s}))
-		if !slices.Equal(ids(got), want) || len(got.Degraded) != 1 || !strings.HasPrefix(got.Degraded[0], "scorer: ") || got.Ranking.Learned {
-			t.Errorf("%s: %v, %v", name, ids(got), got.Degraded)
-		}
 	}
 }
 
@@ -102,15 +70,15 @@ func TestNoScorerReachesAConstraint(t *testing.T) {
 			at[row.ID] = slices.Index(before, row.ID)
 		}
 		for _, topK := range []int{3, 8} {
-			for name, s := range map[string]orderBy{"backwards": backwards,
-				"forged": func(c []ken.Features) ([]int, error) {
+			for name, s := range map[string]func([]ken.Features) []int{"backwards": backwards,
+				"forged": func(c []ken.Features) []int {
 					for i := range c {
 						c[i].ID, c[i].Constraint = "forged", true
 					}
 					return backwards(c)
 				}} {
 				seen := 0
-				o := plain(&retriever.Learned{Scorer: orderBy(func(c []ken.Features) ([]int, error) {
+				o := plain(&retriever.Learned{Order: func(c []ken.Features) []int {
 					for _, f := range c {
 						if _, is := at[f.ID]; is || f.Constraint {
 							t.Errorf("it was shown %s", f.ID)
@@ -118,7 +86,7 @@ func TestNoScorerReachesAConstraint(t *testing.T) {
 					}
 					seen = len(c)
 					return s(c)
-				}), Explore: func(string) (bool, float64) { return true, 0.05 }})
+				}, Explore: func(string) (bool, float64) { return true, 0.05 }})
 				o.TopK = topK
 				got := retrieve(t, p, o)
 				for id, place := range at {

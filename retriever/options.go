@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -59,33 +60,15 @@ type Structure struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.PerSource <= 0 {
-		o.PerSource = 50
-	}
-	if o.Pool <= 0 {
-		o.Pool = 100
-	}
-	if o.K <= 0 {
-		o.K = 60
-	}
-	if o.Order == "" {
-		o.Order = OrderEvidence
-	}
-	if o.Weights == nil {
-		o.Weights = &DefaultWeights
-	}
-	if o.Usual <= 0 {
-		o.Usual = usualCosine
-	}
-	if o.Floor == 0 {
-		o.Floor = DefaultFloor
-	}
-	if o.TopK <= 0 {
-		o.TopK = 12
-	}
-	if o.Deadline <= 0 {
-		o.Deadline = 150 * time.Millisecond
-	}
+	o.PerSource = cmp.Or(max(o.PerSource, 0), 50)
+	o.Pool = cmp.Or(max(o.Pool, 0), 100)
+	o.K = cmp.Or(max(o.K, 0), 60)
+	o.Order = cmp.Or(o.Order, OrderEvidence)
+	o.Weights = cmp.Or(o.Weights, &DefaultWeights)
+	o.Usual = cmp.Or(max(o.Usual, 0), usualCosine)
+	o.Floor = cmp.Or(o.Floor, DefaultFloor)
+	o.TopK = cmp.Or(max(o.TopK, 0), 12)
+	o.Deadline = cmp.Or(max(o.Deadline, 0), 150*time.Millisecond)
 	return o
 }
 

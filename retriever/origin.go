@@ -74,7 +74,6 @@ func (c *originCue) in(text string) bool {
 	return slices.ContainsFunc(c.phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-// originsOf returns the factors for a question.
 func originsOf(question string) *originPriors {
 	out := originPriors{originPrior, 1}
 	text := spaced(question)

@@ -38,6 +38,10 @@ type Turn struct {
 	// Opens reports whether the conversation holds no block yet: see Options.Nearest.
 	Opens bool
 
+	// OnRules is called with the number of rules that apply, before the sources are asked; it may be
+	// nil.
+	OnRules func(n int)
+
 	// The fields below are for Options.Structure: see structure.Signs.
 	Text    string
 	Project string
@@ -56,6 +60,9 @@ type Turn struct {
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 	out := Result{MS: make(map[string]float64, len(r.o.Sources)+1)}
 	r.searchStructure(ctx, &t, &out)
+	if t.OnRules != nil {
+		t.OnRules(len(out.Structure.Constraints))
+	}
 	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
 		answers = append(answers, answer{SourceLate, store.Result{Hits: late.Hits}}) // the records it refused were cut by another turn's filter

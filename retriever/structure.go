@@ -199,7 +199,6 @@ func (r *ranking) structured() float64 {
 	return r.place.Weight * r.place.Near
 }
 
-// countNonRules counts the entries that are not rules.
 func countNonRules(pool []*entry, ruled map[store.Ref]bool) (n int) {
 	for _, e := range pool {
 		if !ruled[e.ref] {

@@ -114,11 +114,12 @@ const note = guardrail.Reference + " What is of external trust was written by so
 // noteJSON is the beginning of every JSON answer.
 var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)
 
-// statuses converts names that the schema has validated.
-func statuses(names []string) []ken.Status {
-	var out []ken.Status
+// named converts names that the schema has validated, without repeats.
+func named[T ~string](names []string) (out []T) {
 	for _, n := range names {
-		out = append(out, ken.Status(n))
+		if !slices.Contains(out, T(n)) {
+			out = append(out, T(n))
+		}
 	}
 	return out
 }

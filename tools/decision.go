@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -61,13 +62,9 @@ func valueTexts(list []decision.Value) (out []string) {
 	return out
 }
 
-// referenceNames returns the names of the decisions that refs refer to.
 func referenceNames(refs []decision.Reference) (out []string) {
 	for _, r := range refs[:min(len(refs), maxListed)] {
-		s := r.ID
-		if s == "" {
-			s = r.Text
-		}
+		s := cmp.Or(r.ID, r.Text)
 		if r.Partial {
 			s += " (in part)"
 		}
@@ -94,9 +91,7 @@ func (r *decisionResult) Write(p *Page) {
 	default:
 		p.Line(d.Handle + " is superseded by " + strings.Join(d.SupersededBy, ", ") + ".")
 	}
-	for _, n := range r.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(r.Notes)
 	p.claim(&d.item)
 }
 
@@ -124,9 +119,7 @@ func (f *decisionSearchResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(f.Decisions)) + " of " + strconv.Itoa(f.Total) + " decisions, best first. Read one with decision_read.")
-	if f.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(f.Next))
-	}
+	p.next(f.Next)
 	for i := range f.Decisions {
 		p.claim(&f.Decisions[i].item)
 	}
@@ -142,14 +135,8 @@ func decisionSearch() Tool {
 			if err != nil {
 				return nil, err
 			}
-			if in.Limit == 0 {
-				in.Limit = 10
-			}
-			q := decision.Query{Words: in.Query, Tag: in.Tag, Governs: in.Governs, Limit: in.Limit, Offset: in.Offset}
-			for _, s := range in.Statuses {
-				q.Statuses = append(q.Statuses, decision.Status(s))
-			}
-			page := code.Decisions().Search(q)
+			page := code.Decisions().Search(decision.Query{Words: in.Query, Statuses: named[decision.Status](in.Statuses), Tag: in.Tag, Governs: in.Governs,
+				Limit: in.Limit, Offset: in.Offset})
 			out := &decisionSearchResult{Decisions: []decisionView{}, Total: page.Total, Next: nextOffset(in.Offset, len(page.Hits), page.Total)}
 			for i := range page.Hits {
 				out.Decisions = append(out.Decisions, c.showDecision(&page.Hits[i].Record))
@@ -356,10 +343,7 @@ func decisionCreate() Tool {
 
 func (in *decisionCreateIn) draft(d *draft) decision.Draft {
 	out := decision.Draft{Title: d.line("title", in.Title), Context: d.text("context", in.Context), Decision: d.text("decision", in.Decision),
-		Consequences: d.text("consequences", in.Consequences), Tags: d.lines("tags", in.Tags), Governs: d.lines("governs", in.Governs), Status: decision.Proposed}
-	if in.Status != "" {
-		out.Status = decision.Status(in.Status)
-	}
+		Consequences: d.text("consequences", in.Consequences), Tags: d.lines("tags", in.Tags), Governs: d.lines("governs", in.Governs), Status: decision.Status(in.Status)}
 	for i := range in.Alternatives {
 		a := &in.Alternatives[i]
 		out.Options = append(out.Options, decision.Alternative{Title: d.line("alternatives", a.Title), Text: d.text("alternatives", a.Text),

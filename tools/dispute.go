@@ -33,9 +33,7 @@ func (d *disputeResult) Write(p *Page) {
 		p.Line("Disputed. No new turn is given it until a person has settled it; conversations that know it are told that it is disputed.")
 	}
 	p.Line("id " + d.ID + ", " + d.Status)
-	for _, n := range d.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(d.Notes)
 }
 
 // alwaysInjected reports whether a claim is of a kind that a person has put into every turn.

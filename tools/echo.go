@@ -3,10 +3,13 @@ package tools
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -19,32 +22,19 @@ const (
 // shownHistory remembers which items tools showed, by session. Most sessions of agents that call
 // tools have no journal with this information.
 type shownHistory struct {
-	mu       sync.Mutex // guards the rest
-	sessions map[string]map[string]session.Injection
-	order    []string // sessions, the one with the latest items at the end
-}
-
-func newShownHistory() *shownHistory {
-	return &shownHistory{sessions: map[string]map[string]session.Injection{}}
+	mu       sync.Mutex // guards sessions
+	sessions lru.List[string, map[string]session.Injection]
 }
 
 func (m *shownHistory) add(name string, shows []claimView) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	seen := m.sessions[name]
-	if seen == nil {
+	seen, ok := m.sessions.Get(name)
+	if !ok {
 		seen = map[string]session.Injection{}
-		m.sessions[name] = seen
-	}
-	for i, s := range m.order {
-		if s == name {
-			m.order = append(m.order[:i], m.order[i+1:]...)
-			break
+		if m.sessions.Put(name, seen); m.sessions.Len() > maxShownSessions {
+			m.sessions.TakeOldest()
 		}
-	}
-	if m.order = append(m.order, name); len(m.order) > maxShownSessions {
-		delete(m.sessions, m.order[0])
-		m.order = m.order[1:]
 	}
 	for i := range shows {
 		if s := &shows[i]; len(seen) < maxShown {
@@ -56,10 +46,8 @@ func (m *shownHistory) add(name string, shows []claimView) {
 func (m *shownHistory) get(name string) (out []session.Injection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, in := range m.sessions[name] {
-		out = append(out, in)
-	}
-	return out
+	shown, _ := m.sessions.Peek(name)
+	return slices.Collect(maps.Values(shown))
 }
 
 // sessionKey returns the key of the caller's session in shownHistory. Callers of one agent without

@@ -40,9 +40,7 @@ func (f *entitySearchResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(f.Entities)) + " of " + strconv.Itoa(f.Total) + " entities, best first. See one with entity_show.")
-	if f.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(f.Next))
-	}
+	p.next(f.Next)
 	lines := make([]string, len(f.Entities))
 	for i := range f.Entities {
 		e := &f.Entities[i]
@@ -68,20 +66,14 @@ func entitySearch() Tool {
 			"Then see one with entity_show.",
 		Example: `{"query":"payments"}`},
 		func(ctx context.Context, c *Call, in entitySearchIn) (*entitySearchResult, error) {
-			if in.Limit == 0 {
-				in.Limit = 20
-			}
 			found, err := entity.SearchFrom(ctx, c.Store, in.Query, c.visibleFilter(), in.Offset, in.Limit)
 			if err != nil {
 				return nil, err
 			}
-			out := &entitySearchResult{Entities: []entityHit{}, Total: found.Total}
+			out := &entitySearchResult{Entities: []entityHit{}, Total: found.Total, Next: nextOffset(in.Offset, len(found.Hits), found.Total)}
 			for _, h := range found.Hits {
 				out.Entities = append(out.Entities, entityHit{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
 					Match: h.Match, Records: h.Records, Constraints: h.Constraints})
-			}
-			if n := in.Offset + len(found.Hits); n < found.Total && len(found.Hits) > 0 {
-				out.Next = n
 			}
 			return out, nil
 		})
@@ -176,9 +168,7 @@ func (s *entityResult) Write(p *Page) {
 			p.claim(&a.Claims[j])
 		}
 	}
-	for i := range s.Superseded {
-		p.claim(&s.Superseded[i])
-	}
+	p.claims(s.Superseded)
 }
 
 func links(p *Page, title string, all []dependencyView) {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidenc
 		}
 		e.FetchedAt = c.Now()
 		e.Trust = min(e.Speaker(), ken.TrustAgent)
-		if e.SessionID == "" {
-			e.SessionID = sessionOf(e.Kind, c.Session)
-		}
+		e.SessionID = cmp.Or(e.SessionID, sessionOf(e.Kind, c.Session))
 		out.pieces = append(out.pieces, e)
 	}
 	return out, nil

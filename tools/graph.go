@@ -36,7 +36,6 @@ func showNode(n *codegraph.Node) nodeView {
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
-// line returns a node as one line.
 func (n *nodeView) line() string {
 	s := n.ID
 	if at := location(n.Path, n.Line); at != "" {
@@ -79,25 +78,6 @@ func edgeWords(counts []edgeCount) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// nodeKinds and edgeKinds convert names that the schema has validated.
-func nodeKinds(names []string) (out []codegraph.Kind) {
-	for _, n := range names {
-		if k := codegraph.Kind(n); !slices.Contains(out, k) {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-func edgeKinds(names []string) (out []codegraph.EdgeKind) {
-	for _, n := range names {
-		if k := codegraph.EdgeKind(n); !slices.Contains(out, k) {
-			out = append(out, k)
-		}
-	}
-	return out
 }
 
 // nextOffset returns the offset of the next page; 0 if there is none.
@@ -153,9 +133,7 @@ func (f *graphSearchResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(f.Nodes)) + " of " + strconv.Itoa(f.Total) + " names, best first. See who refers to one with graph_refs.")
-	if f.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(f.Next))
-	}
+	p.next(f.Next)
 	lines := make([]string, len(f.Nodes))
 	for i := range f.Nodes {
 		lines[i] = fmt.Sprintf("%s (%d edges in)", f.Nodes[i].line(), f.Nodes[i].Uses)
@@ -173,10 +151,7 @@ func graphSearch() Tool {
 			if err != nil {
 				return nil, err
 			}
-			if in.Limit == 0 {
-				in.Limit = 20
-			}
-			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
+			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: named[codegraph.Kind](in.Kinds), Path: in.Path, Exported: in.Exported},
 				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			out := &graphSearchResult{Nodes: []nodeView{}, Total: found.Total, Next: nextOffset(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
 			for i := range found.Results {
@@ -222,16 +197,8 @@ func (f *graphRefsResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(f.Refs)) + " of " + strconv.Itoa(f.Total) + " edges: " + edgeWords(f.Counts) + ".")
-	if f.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(f.Next))
-	}
-	var lines []string
-	for i := range f.Refs {
-		r := &f.Refs[i]
-		if i > 0 && f.Refs[i-1].Kind != r.Kind {
-			addList(p, f.Refs[i-1].Kind, lines)
-			lines = nil
-		}
+	p.next(f.Next)
+	addGroups(p, f.Refs, func(r *refView) (group, line string) {
 		s := r.From.ID
 		if at := location(r.Path, r.Line); at != "" {
 			s += " at " + at
@@ -242,11 +209,22 @@ func (f *graphRefsResult) Write(p *Page) {
 		if r.How != string(codegraph.Exact) {
 			s += " (guess)"
 		}
-		lines = append(lines, s)
+		return r.Kind, s
+	})
+}
+
+// addGroups adds a list for each run of entries with the same group.
+func addGroups[T any](p *Page, list []T, show func(*T) (group, line string)) {
+	last, lines := "", []string(nil)
+	for i := range list {
+		group, line := show(&list[i])
+		if group != last {
+			addList(p, last, lines)
+			last, lines = group, nil
+		}
+		lines = append(lines, line)
 	}
-	if n := len(f.Refs); n > 0 {
-		addList(p, f.Refs[n-1].Kind, lines)
-	}
+	addList(p, last, lines)
 }
 
 func graphRefs() Tool {
@@ -259,10 +237,7 @@ func graphRefs() Tool {
 			if err != nil {
 				return nil, err
 			}
-			if in.Limit == 0 {
-				in.Limit = 30
-			}
-			refs, err := code.View().Refs(in.Name, edgeKinds(in.Kinds), codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			refs, err := code.View().Refs(in.Name, named[codegraph.EdgeKind](in.Kinds), codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			if err != nil {
 				return nil, nameError(err)
 			}
@@ -313,16 +288,8 @@ func (f *graphDependentsResult) Write(p *Page) {
 	if f.Further {
 		p.Line("There are others further away.")
 	}
-	if f.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(f.Next))
-	}
-	var lines []string
-	for i := range f.Dependents {
-		d := &f.Dependents[i]
-		if i > 0 && f.Dependents[i-1].Step != d.Step {
-			addList(p, steps(f.Dependents[i-1].Step), lines)
-			lines = nil
-		}
+	p.next(f.Next)
+	addGroups(p, f.Dependents, func(d *dependentView) (group, line string) {
 		s := d.Node.ID
 		if at := location(d.Node.Path, d.Node.Line); at != "" {
 			s += " at " + at
@@ -331,11 +298,8 @@ func (f *graphDependentsResult) Write(p *Page) {
 		if d.How != string(codegraph.Exact) {
 			s += " (guess)"
 		}
-		lines = append(lines, s)
-	}
-	if n := len(f.Dependents); n > 0 {
-		addList(p, steps(f.Dependents[n-1].Step), lines)
-	}
+		return steps(d.Step), s
+	})
 }
 
 func steps(n int) string {
@@ -354,12 +318,6 @@ func graphDependents() Tool {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
-			}
-			if in.Limit == 0 {
-				in.Limit = 30
-			}
-			if in.Depth == 0 {
-				in.Depth = 3
 			}
 			deps, err := code.View().Dependents(in.Name, in.Depth, codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			if err != nil {

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -83,9 +84,6 @@ func knowledgeHistory() Tool {
 		Description: "Show what happened to a claim: when it was learned, backed, verified, disputed or replaced, by whom, and on what evidence.",
 		Example:     `{"id":"3f9a2c71"}`},
 		func(ctx context.Context, c *Call, in historyIn) (*historyResult, error) {
-			if in.Limit == 0 {
-				in.Limit = 20
-			}
 			out := &historyResult{ID: in.ID, Events: []eventView{}}
 			k, err := c.find(ctx, in.ID)
 			switch {
@@ -117,12 +115,7 @@ func knowledgeHistory() Tool {
 // forgotten reports whether a history is that of an erased claim. (For a claim that exists outside
 // the caller's scopes, the caller may not see the history.)
 func forgotten(events []ken.ClaimEvent) bool {
-	for _, e := range events {
-		if e.Type == ken.EventForgotten {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(events, func(e ken.ClaimEvent) bool { return e.Type == ken.EventForgotten })
 }
 
 func event(e *ken.ClaimEvent) eventView {

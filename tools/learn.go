@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -71,9 +72,7 @@ func (l *learnResult) Write(p *Page) {
 			p.Line(list.title + " " + strings.Join(list.ids, ", "))
 		}
 	}
-	for _, n := range l.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(l.Notes)
 }
 
 // learn compares a new claim of the agent with known claims and stores the result. The claim's
@@ -207,14 +206,8 @@ func (c *Call) reinforce(ctx context.Context, id string, evidence []ken.Evidence
 
 func (c *Call) skipOutcome(ctx context.Context, a consolidate.Action, notes []string) (*learnResult, error) {
 	what := map[string]string{consolidate.Rejected: outcomeRejected, consolidate.Outdated: outcomeOutdated}[a.Reason]
-	if what == "" {
-		what = outcomeKnown
-	}
-	id := a.Own
-	if id == "" && len(a.IDs) > 0 {
-		id = a.IDs[0]
-	}
-	return c.outcome(ctx, what, id, notes)
+	ids := append([]string{a.Own}, a.IDs...)
+	return c.outcome(ctx, cmp.Or(what, outcomeKnown), cmp.Or(ids...), notes)
 }
 
 // outcome describes the current state of the claim with this id. It may also be a piece of a file,
@@ -295,12 +288,9 @@ func knowledgeLearn() Tool {
 			if err != nil {
 				return nil, err
 			}
-			k := ken.Claim{Kind: ken.KindFact, Heading: in.Heading, Text: in.Claim, Evidence: ev.pieces, Status: ken.StatusObserved,
+			k := ken.Claim{Kind: ken.Kind(in.Kind), Heading: in.Heading, Text: in.Claim, Evidence: ev.pieces, Status: ken.StatusObserved,
 				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, Entities: in.Entities, SourceType: "tool:knowledge_learn"}
-			if in.Kind != "" {
-				k.Kind = ken.Kind(in.Kind)
-			}
-			if onlyKind(ev.pieces, ken.EvidenceModelInference) {
+			if len(ev.pieces) > 0 && !slices.ContainsFunc(ev.pieces, func(e ken.Evidence) bool { return e.Kind != ken.EvidenceModelInference }) {
 				k.Status, k.Confidence = ken.StatusHypothesis, 0.4
 			}
 			if in.Status != "" {
@@ -311,16 +301,6 @@ func knowledgeLearn() Tool {
 			}
 			return c.learn(ctx, k, in.About, in.Rule, ev.notes)
 		})
-}
-
-// onlyKind reports whether all evidence is of one kind.
-func onlyKind(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
-	for _, e := range pieces {
-		if e.Kind != kind {
-			return false
-		}
-	}
-	return len(pieces) > 0
 }
 
 // ingestIn are memory_ingest's arguments.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +92,6 @@ func (c *Call) showObjective(o *objective.Objective, problems []objective.Proble
 	return out
 }
 
-// line returns an objective as one line.
 func (o *objectiveView) line() string {
 	return o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 }
@@ -141,9 +141,7 @@ type objectiveResult struct {
 func (r *objectiveResult) Write(p *Page) {
 	p.Line(r.Objective.ID + " is " + r.Objective.Status + ", " + strconv.Itoa(r.Objective.Done) + " of " + strconv.Itoa(r.Objective.Total) + " tasks done. It is in " +
 		r.Objective.Path + ".")
-	for _, n := range r.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(r.Notes)
 	r.Objective.write(p)
 }
 
@@ -194,9 +192,7 @@ func (l *objectiveListResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(l.Objectives)) + " of " + strconv.Itoa(l.Total) + " objectives. Read one with objective_read.")
-	if l.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(l.Next))
-	}
+	p.next(l.Next)
 	lines := make([]string, len(l.Objectives))
 	for i := range l.Objectives {
 		o := &l.Objectives[i]
@@ -217,15 +213,9 @@ func objectiveList() Tool {
 			if err != nil {
 				return nil, err
 			}
-			if in.Limit == 0 {
-				in.Limit = 20
-			}
-			want := []objective.Status{objective.Active, objective.Paused}
-			if len(in.Statuses) > 0 {
-				want = nil
-			}
-			for _, s := range in.Statuses {
-				want = append(want, objective.Status(s))
+			want := named[objective.Status](in.Statuses)
+			if want == nil {
+				want = []objective.Status{objective.Active, objective.Paused}
 			}
 			all, problems, err := goals.List(ctx, want...)
 			if err != nil {
@@ -237,11 +227,8 @@ func objectiveList() Tool {
 			for i := range page {
 				o := c.showObjective(&page[i], nil)
 				l := objectiveSummary{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
-				for _, t := range o.Tasks {
-					if !t.Done {
-						l.Next = t.Text
-						break
-					}
+				if i := slices.IndexFunc(o.Tasks, func(t stepView) bool { return !t.Done }); i >= 0 {
+					l.Next = o.Tasks[i].Text
 				}
 				out.Objectives = append(out.Objectives, l)
 			}

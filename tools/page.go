@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -49,6 +50,27 @@ const reserved = 300
 // claim adds a claim and reports whether it fitted.
 func (p *Page) claim(c *claimView) bool {
 	return p.add(c.item())
+}
+
+// claims adds claims as items.
+func (p *Page) claims(list []claimView) {
+	for i := range list {
+		p.claim(&list[i])
+	}
+}
+
+// notes adds a line for each note.
+func (p *Page) notes(list []string) {
+	for _, n := range list {
+		p.Line("note: " + n)
+	}
+}
+
+// next adds a line about the next page; 0 means that there is none.
+func (p *Page) next(offset int) {
+	if offset > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(offset))
+	}
 }
 
 func (p *Page) add(s string) bool {

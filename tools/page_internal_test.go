@@ -89,15 +89,15 @@ func FuzzItem(f *testing.F) {
 
 // A server that runs for months must not remember every session.
 func TestShownMemoryIsBounded(t *testing.T) {
-	m := newShownHistory()
+	var m shownHistory
 	m.add("first", []claimView{{ID: "a", Text: "x"}})
 	for i := range maxShownSessions - 1 {
 		m.add(fmt.Sprint("session ", i), []claimView{{ID: "b", Text: "y"}})
 	}
 	m.add("first", []claimView{{ID: "c", Text: "z"}}) // it was shown something lately
 	m.add("one more", []claimView{{ID: "d", Text: "w"}})
-	if len(m.get("first")) != 2 || len(m.get("session 0")) != 0 || len(m.sessions) != maxShownSessions || len(m.order) != maxShownSessions {
-		t.Errorf("first %v, the oldest %v, %d sessions", m.get("first"), m.get("session 0"), len(m.sessions))
+	if len(m.get("first")) != 2 || len(m.get("session 0")) != 0 || m.sessions.Len() != maxShownSessions {
+		t.Errorf("first %v, the oldest %v, %d sessions", m.get("first"), m.get("session 0"), m.sessions.Len())
 	}
 	for i := range 2 * maxShown {
 		m.add("busy", []claimView{{ID: fmt.Sprint(i), Text: "t"}})

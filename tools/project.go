@@ -1,8 +1,8 @@
 package tools
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -143,21 +143,8 @@ func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
 		if len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "")
 		}
-		ids, err := c.claimsSaying(ctx, text)
-		if err != nil {
-			return "", err
-		}
-		for _, id := range ids {
-			k, err := c.Store.Get(ctx, id)
-			if errors.Is(err, ken.ErrNotFound) {
-				continue // a piece of a file
-			}
-			if err != nil {
-				return "", err
-			}
-			if k.Support(nil).Trust < ken.TrustAgent {
-				return id, nil
-			}
+		if ids, err := c.externalClaimsSaying(ctx, text); err != nil || len(ids) > 0 {
+			return cmp.Or(ids...), err
 		}
 	}
 	return "", nil

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,21 +35,19 @@ func (f *recallResult) Write(p *Page) {
 	if f.More > 0 {
 		p.Line(strconv.Itoa(f.More) + " rules about it were left out by the limit.")
 	}
-	for i := range f.Claims {
-		p.claim(&f.Claims[i])
-	}
+	p.claims(f.Claims)
 }
 
 // recall searches the knowledge. It stores nothing about the question.
 func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
-	f := c.filter(statuses(in.Statuses))
+	f := c.filter(named[ken.Status](in.Statuses))
 	f.Kinds, f.ClaimsOnly = kinds(in.Kinds), !in.Documents
 	if in.MinTrust != "" {
 		if err := f.MinTrust.UnmarshalText([]byte(in.MinTrust)); err != nil {
 			return nil, err
 		}
 	}
-	got, err := c.r.layer.Operator().Recaller(c.Store, middleware.RecallQuery{Limit: cmp.Or(in.Limit, defaultLimit), Filter: f}).Ask(ctx, in.Query, f.Scopes)
+	got, err := c.r.layer.Operator().Recaller(c.Store, middleware.RecallQuery{Limit: in.Limit, Filter: f}).Ask(ctx, in.Query, f.Scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +75,6 @@ type recallOptions struct {
 	Documents bool     `json:"documents,omitempty" jsonschema:"search files of the repository as well"`
 	MinTrust  string   `json:"min_trust,omitempty" rule:"enum=external|agent|operator"`
 }
-
-// defaultLimit is the default number of claims of a recall.
-const defaultLimit = 5
 
 func memoryRecall() Tool {
 	return Define(Spec{Name: "memory_recall", Title: "Recall", Effect: Reads, Right: Read, Idempotent: true,
@@ -127,12 +121,8 @@ func (l *listResult) Write(p *Page) {
 	} else {
 		p.Line(strconv.Itoa(len(l.Claims)) + " listed, newest first.")
 	}
-	if l.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(l.Next))
-	}
-	for i := range l.Claims {
-		p.claim(&l.Claims[i])
-	}
+	p.next(l.Next)
+	p.claims(l.Claims)
 }
 
 func memoryList() Tool {
@@ -140,10 +130,7 @@ func memoryList() Tool {
 		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
 		Example:     `{"kinds":["fact"],"limit":10}`},
 		func(ctx context.Context, c *Call, in listIn) (*listResult, error) {
-			if in.Limit == 0 {
-				in.Limit = 10
-			}
-			f := c.filter(statuses(in.Statuses))
+			f := c.filter(named[ken.Status](in.Statuses))
 			f.Kinds, f.MinTrust, f.Now = kinds(in.Kinds), c.r.layer.Config().Retrieval.MinTrust, c.Now()
 			found, err := c.Store.Newest(ctx, &f, in.Offset+in.Limit+1)
 			if err != nil {

@@ -41,9 +41,7 @@ func (s *sessionResult) Write(p *Page) {
 	if len(s.Claims) == 0 {
 		p.Line("Nothing of it is kept.")
 	}
-	for i := range s.Claims {
-		p.claim(&s.Claims[i])
-	}
+	p.claims(s.Claims)
 	// The content of the session goes into the frame, as all such content.
 	for _, part := range []struct {
 		title string
@@ -67,9 +65,6 @@ func recallSession() Tool {
 		Description: "Show what is left of an earlier session: its summary, what was learned, and where it stopped. Use it to continue earlier work.",
 		Example:     `{"limit":10}`},
 		func(ctx context.Context, c *Call, in sessionIn) (*sessionResult, error) {
-			if in.Limit == 0 {
-				in.Limit = 10
-			}
 			info, journaled, err := c.session(ctx, in.Session)
 			if err != nil {
 				return nil, err
@@ -93,11 +88,9 @@ func recallSession() Tool {
 				return nil, noSession(in.Session)
 			}
 			slices.SortStableFunc(claims, func(a, b ken.Claim) int { return sessionOrder(&a) - sessionOrder(&b) })
-			if out.NotShown = len(claims) - in.Limit; out.NotShown > 0 {
-				claims = claims[:in.Limit]
-			}
-			out.NotShown = max(out.NotShown, 0)
-			for _, k := range claims {
+			shown := claims[:min(len(claims), in.Limit)]
+			out.NotShown = len(claims) - len(shown)
+			for _, k := range shown {
 				out.Claims = append(out.Claims, c.show(k))
 			}
 			return out, nil
@@ -147,12 +140,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 	if len(c.Scopes) == 0 {
 		return true
 	}
-	for _, s := range append([]ken.Scope{i.Scope}, i.Scopes...) {
-		if !s.IsZero() && !slices.Contains(c.Scopes, s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(append([]ken.Scope{i.Scope}, i.Scopes...), func(s ken.Scope) bool { return !s.IsZero() && !slices.Contains(c.Scopes, s) })
 }
 
 // checkpoint sets the state at the end of the session.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,7 @@ type Registry struct {
 	tools        []Tool   // in the order in which they are listed
 	offer        []string // tools that are listed to callers whose Offer is nil
 	findingTools finding.Tools
-	shown        *shownHistory
+	shown        shownHistory
 	// writeLocks has one lock per owner for learning: two calls that learn the same at once would
 	// each not see the other's claim.
 	writeLocks locks.Locks
@@ -44,13 +45,11 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	for _, f := range change {
 		f(&o)
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{layer: l, o: o, shown: newShownHistory()}
+	r := &Registry{layer: l, o: o}
 	var err error
 	if r.findingTools, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
 		r.findingTools = finding.Defaults() // Open has rejected such a configuration
@@ -127,9 +126,7 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	if c.Owner == "" {
-		c.Owner = r.layer.Config().Knowledge.Owner
-	}
+	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
 	if c.Scopes == nil {
 		c.Scopes = r.layer.Config().Retrieval.Scopes
 	}

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,9 +120,7 @@ func noTurn(id string) error {
 }
 
 func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (string, error) {
-	if c.Owner == "" {
-		c.Owner = r.layer.Config().Knowledge.Owner
-	}
+	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
 	rec, err := (&Call{Caller: c, r: r}).turn(ctx, id)
 	if err != nil {
 		return "", err

@@ -25,7 +25,7 @@ import (
 //	chars=2000     maximum number of code points of a string
 //	filled         the string must not be empty
 //	items=20       maximum number of elements of an array
-//	default=5      the value used if the field is left out; only documentation
+//	default=5      the value used if the field is left out; not within other structs
 //
 // For an array of strings, enum, chars and filled apply to each element.
 func schemaFor[T any]() (*schema, error) {
@@ -44,8 +44,17 @@ func schemaFor[T any]() (*schema, error) {
 	if err := applyRules(root, t); err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(withoutLengths(root))
-	return &schema{root: root, json: b}, err
+	defaults := map[string]json.RawMessage{}
+	for name, p := range root.Properties {
+		if p.Default != nil {
+			defaults[name] = p.Default
+		}
+	}
+	s := &schema{root: root}
+	if s.defaults, err = json.Marshal(defaults); err == nil {
+		s.json, err = json.Marshal(withoutLengths(root))
+	}
+	return s, err
 }
 
 // withoutLengths returns a copy without limits of lengths. Lists of tools omit these, because they
@@ -291,19 +300,10 @@ func (c *checker) object(s *jsonschema.Schema, field string, m map[string]any) {
 			c.add(at(name), "is missing, expected %s", expected(s.Properties[name]))
 		}
 	}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	keys := make([]string, 0, len(m))
-	for name := range m {
-		keys = append(keys, name)
-	}
-	slices.Sort(keys)
-	for _, name := range keys {
+	for _, name := range sortedKeys(m) {
 		p := s.Properties[name]
 		if p == nil {
+			names := sortedKeys(s.Properties)
 			hint := suggest(name, names)
 			if hint == "" {
 				hint = "; there are " + strings.Join(names, ", ")

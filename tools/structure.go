@@ -39,26 +39,30 @@ func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn)
 	if err != nil {
 		return ev, err
 	}
-	ids, err := c.claimsSaying(ctx, text)
-	if err != nil {
-		return ev, err
+	ids, err := c.externalClaimsSaying(ctx, text)
+	for _, id := range ids {
+		from := ken.FromRepositoryMemory(id)
+		from.Trust, from.FetchedAt = ken.TrustExternal, c.Now()
+		ev.pieces = append(ev.pieces, from)
+		ev.notes = append(ev.notes, "claim "+shortID(id)+" of an external source says so, and this is as external as that")
 	}
+	return ev, err
+}
+
+// externalClaimsSaying returns the ids of the claims of external sources that say the text.
+func (c *Call) externalClaimsSaying(ctx context.Context, text string) (external []string, err error) {
+	ids, err := c.claimsSaying(ctx, text)
 	for _, id := range ids {
 		k, err := c.Store.Get(ctx, id)
-		if errors.Is(err, ken.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return ev, err
-		}
-		if k.Support(nil).Trust < ken.TrustAgent {
-			from := ken.FromRepositoryMemory(id)
-			from.Trust, from.FetchedAt = ken.TrustExternal, c.Now()
-			ev.pieces = append(ev.pieces, from)
-			ev.notes = append(ev.notes, "claim "+shortID(id)+" of an external source says so, and this is as external as that")
+		switch {
+		case errors.Is(err, ken.ErrNotFound): // a piece of a file
+		case err != nil:
+			return nil, err
+		case k.Support(nil).Trust < ken.TrustAgent:
+			external = append(external, id)
 		}
 	}
-	return ev, nil
+	return external, err
 }
 
 // claimsSaying returns the ids of claims that say the same as a text, and that were shown in this
@@ -161,9 +165,7 @@ func (a *constraintResult) Write(p *Page) {
 	for _, d := range a.Dependencies {
 		p.Line("dependency: " + d)
 	}
-	for _, n := range a.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(a.Notes)
 }
 
 func constraintAdd() Tool {
@@ -232,9 +234,7 @@ type dependencyResult struct {
 func (d *dependencyResult) Write(p *Page) {
 	p.Line("It is known now that " + d.Text + ".")
 	p.Line("id " + d.ID + ", " + d.Status + ", tier " + d.Tier + ", trust " + d.Trust)
-	for _, n := range d.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(d.Notes)
 }
 
 func dependencyAdd() Tool {

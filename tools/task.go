@@ -67,9 +67,7 @@ type taskResult struct {
 // Write implements Output.
 func (r *taskResult) Write(p *Page) {
 	p.Line(r.Task.ID + " is " + r.Task.Status + ".")
-	for _, n := range r.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(r.Notes)
 	p.Part("task", []string{r.Task.line()})
 }
 
@@ -140,9 +138,7 @@ func (l *taskListResult) Write(p *Page) {
 		return
 	}
 	p.Line(strconv.Itoa(len(l.Tasks)) + " of " + strconv.Itoa(l.Total) + " tasks.")
-	if l.Next > 0 {
-		p.Line("There is more: offset " + strconv.Itoa(l.Next))
-	}
+	p.next(l.Next)
 	for i := range l.Tasks {
 		p.Part("task", []string{l.Tasks[i].line()})
 	}
@@ -153,22 +149,13 @@ func taskList() Tool {
 		Description: "List tasks, all or those about one thing. Look here when you begin, and before you create a task.",
 		Example:     `{"about":"ledger"}`},
 		func(ctx context.Context, c *Call, in taskListIn) (*taskListResult, error) {
-			if in.Limit == 0 {
-				in.Limit = 20
-			}
-			want := edit.TaskFilter{About: in.About}
-			for _, s := range in.Statuses {
-				want.Statuses = append(want.Statuses, task.Status(s))
-			}
-			all, err := c.editor("task_list", nil).Tasks(ctx, want)
+			all, err := c.editor("task_list", nil).Tasks(ctx, edit.TaskFilter{About: in.About, Statuses: named[task.Status](in.Statuses)})
 			if err != nil {
 				return nil, err
 			}
-			out := &taskListResult{Tasks: []taskView{}, Total: len(all)}
 			page := all[min(in.Offset, len(all)):]
-			if len(page) > in.Limit {
-				page, out.Next = page[:in.Limit], in.Offset+in.Limit
-			}
+			page = page[:min(in.Limit, len(page))]
+			out := &taskListResult{Tasks: []taskView{}, Total: len(all), Next: nextOffset(in.Offset, len(page), len(all))}
 			for _, t := range page {
 				out.Tasks = append(out.Tasks, c.showTask(t))
 			}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -80,7 +81,7 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	}
 	t.do = func(ctx context.Context, c *Call, args json.RawMessage) (Output, error) {
 		var in In
-		if err := json.Unmarshal(args, &in); err != nil { // the schema accepts nothing that this refuses
+		if err := errors.Join(json.Unmarshal(t.in.defaults, &in), json.Unmarshal(args, &in)); err != nil { // the schema accepts nothing that this refuses
 			return nil, fmt.Errorf("read arguments: %w", err)
 		}
 		return do(ctx, c, in)
@@ -108,6 +109,7 @@ func toolName(s string) bool {
 
 // schema is a JSON schema in its parsed and its encoded form.
 type schema struct {
-	root *jsonschema.Schema
-	json json.RawMessage
+	root     *jsonschema.Schema
+	json     json.RawMessage
+	defaults json.RawMessage // an object with the fields that have a default
 }

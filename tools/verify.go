@@ -41,9 +41,7 @@ func (v *verifyResult) Write(p *Page) {
 	for _, m := range v.Missing {
 		p.Line("missing: " + m)
 	}
-	for _, n := range v.Notes {
-		p.Line("note: " + n)
-	}
+	p.notes(v.Notes)
 }
 
 func knowledgeVerify() Tool {

@@ -50,8 +50,11 @@ func TestAskAsksBeforeItReadsManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "harbour.md"), []byte("The harbour of Bergen is open.\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"harbour.md": "The harbour of Bergen is open.\n",
+		"ken.yaml": "retrieval: {deadline: 30s}\n"} { // what is found must not depend on the machine's load
+		if err := writeTestFile(filepath.Join(dir, name), text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p := onTerminal(t, dir, "ask", "-q", "--no-model", "which harbour?")
 	p.sees("Read them all? [y/N] ")

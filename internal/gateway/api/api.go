@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -36,12 +37,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxBody < 1 {
-		o.MaxBody = DefaultMaxBody
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), DefaultMaxBody)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

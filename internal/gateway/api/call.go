@@ -127,13 +127,17 @@ func noClaim() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
 }
 
-// claim returns one of the owner's claims by its id.
 func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
+	return c, orNoClaim(err)
+}
+
+// orNoClaim returns noClaim for an error of a claim that is not found.
+func orNoClaim(err error) error {
 	if errors.Is(err, ken.ErrNotFound) {
-		err = noClaim()
+		return noClaim()
 	}
-	return c, err
+	return err
 }
 
 // desk returns the desk that carries out a person's decisions.

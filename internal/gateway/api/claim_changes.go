@@ -57,7 +57,6 @@ func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 	return err
 }
 
-// claimChangeRoute returns a route that changes a claim.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
 		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), usesIfMatch: true,
@@ -129,11 +128,8 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 	defer release()
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		had, err := operator.Living(c.ctx(), s, id)
-		if errors.Is(err, ken.ErrNotFound) {
-			err = noClaim()
-		}
 		if err != nil {
-			return nil, err
+			return nil, orNoClaim(err)
 		}
 		if err := c.checkIfMatch(a.l.Operator().View(had)); err != nil {
 			return nil, err
@@ -220,10 +216,7 @@ func (a *API) forget(c *call) (*reply, error) {
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		r, err := forget(s, id)
-		if errors.Is(err, ken.ErrNotFound) {
-			err = noClaim()
-		}
-		return r, err
+		return r, orNoClaim(err)
 	})
 }
 

@@ -96,11 +96,8 @@ func (a *API) getHistory(c *call) (*reply, error) {
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		events, err := s.History(c.ctx(), id)
-		if errors.Is(err, ken.ErrNotFound) {
-			err = noClaim()
-		}
 		if err != nil {
-			return nil, err
+			return nil, orNoClaim(err)
 		}
 		out := History{ID: id}
 		// The history of an imported claim begins with events that have no number in the log.
@@ -241,7 +238,6 @@ func claimsBefore(p position) (n int) {
 	return min(max(n, 0), 1<<30)
 }
 
-// compareScan compares two positions without that number.
 func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -67,9 +68,7 @@ var learnRoute = &route{
 func (a *API) learn(c *call) (*reply, error) {
 	req := c.body.(*LearnRequest)
 	want := req.claim()
-	if want.Project == "" {
-		want.Project = c.who.Project
-	}
+	want.Project = cmp.Or(want.Project, c.who.Project)
 	want.Actor = c.actor()
 	if want.Kind == ken.KindDocument {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
@@ -170,18 +169,13 @@ func (r *LearnRequest) file(operator bool, c *ken.Claim, names reading.Names) {
 	}
 }
 
-// claim returns the claim that the request describes.
 func (r *LearnRequest) claim() ken.Claim {
 	c := ken.Claim{Text: r.Text, Evidence: slices.Clone(r.Evidence), Kind: r.Kind, Heading: r.Heading, Body: r.Body, Status: r.Status,
 		Confidence: 1, Importance: 0.5, Scope: r.Scope, Project: r.Project, Session: r.Session, Branch: r.Branch, Domain: r.Domain,
 		Tags: r.Tags, Entities: r.Entities, Aspect: r.Aspect, Constraint: r.Constraint, Source: r.Source, SourceType: "api", Key: r.Key,
 		ExpiresAt: r.ExpiresAt.UTC()}
-	if c.Kind == "" {
-		c.Kind = ken.KindFact
-	}
-	if c.Status == "" {
-		c.Status = ken.StatusObserved
-	}
+	c.Kind = cmp.Or(c.Kind, ken.KindFact)
+	c.Status = cmp.Or(c.Status, ken.StatusObserved)
 	if r.Confidence != nil {
 		c.Confidence = *r.Confidence
 	}

@@ -246,7 +246,6 @@ func requiredIn(s *schemas, t reflect.Type) []string {
 	return nil
 }
 
-// responses adds the responses of a route to op.
 func (r *route) responses(op *operation, s *schemas) {
 	ok := &response{Description: "Done.", Headers: map[string]*header{}}
 	switch {

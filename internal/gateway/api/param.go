@@ -165,7 +165,6 @@ func printable(s string, most int) string {
 	return s
 }
 
-// invalid returns an error in the request.
 func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }

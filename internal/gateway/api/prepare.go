@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -78,9 +79,7 @@ func (a *API) prepareTurn(c *call) (*reply, error) {
 	x, err := a.l.Operator().Begin(c.ctx(), wire.Chat, chatBody(req.Messages, req.Model), func(r *wire.Request) ken.Turn {
 		t := ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: req.Agent, Branch: req.Branch, Weight: req.Weight, Incognito: req.Incognito,
 			Session: wire.SessionOf(c.who.Owner, req.Session, r)}
-		if t.Project == "" {
-			t.Project = req.Project
-		}
+		t.Project = cmp.Or(t.Project, req.Project)
 		return t
 	})
 	if err != nil {

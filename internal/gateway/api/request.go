@@ -6,16 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
 )
 
-// hasBody reports whether requests with this method have a body.
 func hasBody(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
 
 // readBody reads the request's body into the route's body type. The content type must be JSON even
@@ -157,18 +158,13 @@ func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) err
 }
 
 func unknownField(at, name string, fields map[string]reflect.Type) error {
-	names := make([]string, 0, len(fields))
-	for f := range fields {
-		names = append(names, f)
-	}
 	try := "Leave it out."
-	if near := nearest(name, names); near != "" {
+	if near := nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
 		try = "Did you mean " + near + "?"
 	}
 	return invalid(printable(at, 120), "unknown field", try)
 }
 
-// hasOwnJSON reports whether a type decodes its own JSON.
 func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +49,6 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send sends a reply.
 func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
 	h := w.Header()
 	for name, value := range rep.header {
@@ -67,7 +67,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 		h.Set("Link", "<"+r.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
 	}
 	status := rep.status
-	if status == 0 {
+	if status == 0 { // OPTIONS has a status and no route
 		status = c.route.status
 	}
 	if rep.stream != nil {
@@ -188,12 +188,7 @@ func (c *call) listTag(s store.Engine) string {
 
 // notModified reports whether If-None-Match contains this ETag, by weak comparison.
 func notModified(r *http.Request, etag string) bool {
-	for _, t := range parseETags(r.Header.Values("If-None-Match")) {
-		if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parseETags(r.Header.Values("If-None-Match")), func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") })
 }
 
 // checkIfMatch returns an error if If-Match does not contain the ETag of the claim's current

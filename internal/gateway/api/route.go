@@ -89,7 +89,6 @@ type routeMatch struct {
 	allow string // the Allow header for an OPTIONS request
 }
 
-// findRoute returns the route of a request.
 func findRoute(r *http.Request) (routeMatch, error) {
 	given, ok := split(r.URL.EscapedPath())
 	if !ok {
@@ -122,7 +121,6 @@ func findRoute(r *http.Request) (routeMatch, error) {
 	return routeMatch{}, p
 }
 
-// allowed returns the value of the Allow header.
 func allowed(methods []string) string {
 	if slices.Contains(methods, http.MethodGet) {
 		methods = append(methods, http.MethodHead)

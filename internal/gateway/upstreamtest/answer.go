@@ -2,6 +2,7 @@ package upstreamtest
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -63,12 +64,7 @@ type Answer struct {
 func (a Answer) Body() []byte { return bytes.Join(a.Pieces, nil) }
 
 // Get returns the value of the answer's first header with this name; "" if there is none.
-func (a Answer) Get(name string) string {
-	if v := values(a.Header, name); len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
+func (a Answer) Get(name string) string { return cmp.Or(values(a.Header, name)...) }
 
 // With returns the answer with one more header at the end.
 func (a Answer) With(name, value string) Answer {
@@ -82,19 +78,9 @@ func (a Answer) Without(name string) Answer {
 	return a
 }
 
-func (a Answer) status() int {
-	if a.Status == 0 {
-		return http.StatusOK
-	}
-	return a.Status
-}
+func (a Answer) status() int { return cmp.Or(a.Status, http.StatusOK) }
 
-func (a Answer) reason() string {
-	if a.Reason != "" {
-		return a.Reason
-	}
-	return http.StatusText(a.status())
-}
+func (a Answer) reason() string { return cmp.Or(a.Reason, http.StatusText(a.status())) }
 
 // head returns the answer up to its body, in the form of HTTP/1.1.
 func (a Answer) head() []byte {

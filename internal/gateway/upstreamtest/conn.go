@@ -28,16 +28,7 @@ func (s *Server) serve(c net.Conn, number int) {
 			return
 		}
 		req.Conn = number
-		// Waiting for the next byte shows at once that the client leaves. The byte stays in the
-		// reader, for the next request.
-		more := make(chan bool, 1)
-		go func() {
-			_, err := r.Peek(1)
-			if err != nil {
-				close(req.gone)
-			}
-			more <- err == nil
-		}()
+		more := awaitMore(r, req)
 		a := s.record(req)
 		if a.Status == http.StatusSwitchingProtocols && isHandshake(req) {
 			if send(c, a, req) == nil && <-more {

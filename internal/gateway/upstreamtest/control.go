@@ -32,7 +32,6 @@ func (s *Server) Control() {
 	s.control = true
 }
 
-// serveControl answers a control request.
 func (s *Server) serveControl(r *Request) Answer {
 	switch r.Method + " " + strings.TrimPrefix(r.Path(), ControlPath) {
 	case "GET requests":
@@ -61,11 +60,8 @@ func (s *Server) serveControl(r *Request) Answer {
 func (o Order) answer() (Answer, error) {
 	var a Answer
 	if o.Recording != "" {
-		b, err := recordings.ReadFile("testdata/" + o.Recording + ".http")
-		if err != nil {
-			return a, fmt.Errorf("no recording %q", o.Recording)
-		}
-		if a, err = parseRecording(b); err != nil {
+		var err error
+		if a, err = readRecording(o.Recording); err != nil {
 			return a, err
 		}
 	}

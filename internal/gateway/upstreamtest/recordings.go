@@ -19,15 +19,19 @@ var recordings embed.FS
 // without its extension. A stream is chunked, one event per chunk. An unknown name panics, because
 // it is a bug in the test.
 func Recording(name string) Answer {
-	b, err := recordings.ReadFile("testdata/" + name + ".http")
+	a, err := readRecording(name)
 	if err != nil {
-		panic(fmt.Sprintf("upstreamtest: no recording %q", name))
-	}
-	a, err := parseRecording(b)
-	if err != nil {
-		panic(fmt.Sprintf("upstreamtest: recording %q: %v", name, err))
+		panic("upstreamtest: " + err.Error())
 	}
 	return a
+}
+
+func readRecording(name string) (Answer, error) {
+	b, err := recordings.ReadFile("testdata/" + name + ".http")
+	if err != nil {
+		return Answer{}, fmt.Errorf("no recording %q", name)
+	}
+	return parseRecording(b)
 }
 
 // Recordings returns the names of all recordings, sorted.
@@ -76,13 +80,10 @@ func parseRecording(b []byte) (a Answer, err error) {
 // Events splits a stream into its events, each with the empty line after it. The last piece is what
 // follows the last empty line.
 func Events(stream []byte) (events [][]byte) {
-	for len(stream) > 0 {
-		i := bytes.Index(stream, []byte("\n\n"))
-		if i < 0 {
-			return append(events, stream)
+	for event := range bytes.SplitAfterSeq(stream, []byte("\n\n")) {
+		if len(event) > 0 {
+			events = append(events, event)
 		}
-		events = append(events, stream[:i+2])
-		stream = stream[i+2:]
 	}
 	return events
 }

@@ -3,6 +3,7 @@ package upstreamtest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,11 +53,7 @@ func (r *Request) Path() string {
 
 // Get returns the value of the first header with this name, in any spelling; "" if there is none.
 func (r *Request) Get(name string) string {
-	v := r.Values(name)
-	if len(v) == 0 {
-		return ""
-	}
-	return v[0]
+	return cmp.Or(r.Values(name)...)
 }
 
 // Values returns the values of all headers with this name, in order.

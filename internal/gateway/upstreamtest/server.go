@@ -145,7 +145,6 @@ func (s *Server) Last(t testing.TB) *Request {
 	return all[len(all)-1]
 }
 
-// record records a request and returns its answer.
 func (s *Server) record(r *Request) Answer {
 	s.mu.Lock()
 	if s.control && strings.HasPrefix(r.Target, ControlPath) {

@@ -62,14 +62,7 @@ func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Req
 			}
 			req := &Request{Method: handshake.Method, Target: handshake.Target, Proto: WebSocket, Header: handshake.Header, Body: text, Conn: number, gone: make(chan struct{})}
 			text = nil
-			more := make(chan bool, 1) // see serve
-			go func() {
-				_, err := r.Peek(1)
-				if err != nil {
-					close(req.gone)
-				}
-				more <- err == nil
-			}()
+			more := awaitMore(r, req)
 			if err := sendMessages(c, s.record(req), req); err != nil {
 				_ = c.Close()
 				<-more
@@ -80,6 +73,20 @@ func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Req
 			}
 		}
 	}
+}
+
+// awaitMore waits for the byte after a request, which shows at once that the client leaves. The byte
+// stays in the reader, for the next request.
+func awaitMore(r *bufio.Reader, req *Request) <-chan bool {
+	more := make(chan bool, 1)
+	go func() {
+		_, err := r.Peek(1)
+		if err != nil {
+			close(req.gone)
+		}
+		more <- err == nil
+	}()
+	return more
 }
 
 // sendMessages sends an answer up to its ending.

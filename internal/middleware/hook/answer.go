@@ -170,7 +170,6 @@ func (h *hook) answered(ctx context.Context) error {
 	return h.add(ctx, ken.Message{Role: "assistant", Text: text})
 }
 
-// add journals messages.
 func (h *hook) add(ctx context.Context, msgs ...ken.Message) error {
 	if len(msgs) == 0 {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -187,35 +188,36 @@ const maxTail = 1 << 20
 
 // lastAnswer returns the last text of the assistant in a transcript file, which has one JSON object
 // per line. It is for agents whose events don't contain the answer. Reasoning is left out.
-func lastAnswer(path string) (string, error) {
+func lastAnswer(path string) (answer string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read the transcript: %w", err)
+		}
+	}()
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		err = &ken.Error{Code: ken.CodeInvalid, Field: "transcript_path", Msg: "is no file", Try: "Name the file of the transcript."}
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the transcript: %w", err)
+		return "", err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("read the transcript: %w", err)
+		return "", err
 	}
 	defer f.Close()
 	if info.Size() > maxTail {
 		if _, err := f.Seek(-maxTail, io.SeekEnd); err != nil {
-			return "", fmt.Errorf("read the transcript: %w", err)
+			return "", err
 		}
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxTail)) // the file may grow
-	if err != nil {
-		return "", fmt.Errorf("read the transcript: %w", err)
-	}
-	return answerIn(b), nil
+	return answerIn(b), err
 }
 
 // answerIn returns the last text of an assistant in the lines of a transcript.
 func answerIn(b []byte) string {
-	lines := bytes.Split(b, []byte{'\n'})
-	for i := len(lines) - 1; i >= 0; i-- {
+	for _, line := range slices.Backward(bytes.Split(b, []byte{'\n'})) {
 		var row struct {
 			Type        string          `json:"type"`
 			Role        string          `json:"role"`
@@ -226,7 +228,7 @@ func answerIn(b []byte) string {
 				Content json.RawMessage `json:"content"`
 			} `json:"message"`
 		}
-		if json.Unmarshal(lines[i], &row) != nil || row.IsSidechain {
+		if json.Unmarshal(line, &row) != nil || row.IsSidechain {
 			continue
 		}
 		if role := cmp.Or(row.Message.Role, row.Role, row.Type); role != "assistant" && role != "gemini" {

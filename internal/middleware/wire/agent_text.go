@@ -22,12 +22,7 @@ func isAgentText(s string) bool {
 	if !strings.HasPrefix(s, "<") || !strings.HasSuffix(s, ">") {
 		return false
 	}
-	for _, f := range agentTags {
-		if strings.HasPrefix(s[1:], f+">") && strings.HasSuffix(s, "</"+f+">") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(agentTags, func(f string) bool { return strings.HasPrefix(s[1:], f+">") && strings.HasSuffix(s, "</"+f+">") })
 }
 
 // dropAgentText removes an agent's texts from a user's message. It reports whether nothing else is

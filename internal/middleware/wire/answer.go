@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -100,9 +101,7 @@ func (a *Answer) fail(v value) {
 	s := v.text()
 	if v.isObject() {
 		s = v.get("message").text()
-		if s == "" {
-			s = v.raw()
-		}
+		s = cmp.Or(s, v.raw())
 	}
 	if s == "" || a.Err != "" {
 		return
@@ -170,7 +169,6 @@ func events(body []byte) iter.Seq[[]byte] {
 	}
 }
 
-// yieldEvent yields the data of one event.
 func yieldEvent(rows [][]byte, yield func([]byte) bool) bool {
 	if len(rows) > 1 {
 		if whole := bytes.Join(rows, []byte("\n")); valid(whole) {

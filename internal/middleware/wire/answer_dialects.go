@@ -254,15 +254,19 @@ func (h *messagesReader) event(root value) {
 	}
 }
 
-func (h *messagesReader) block(index value) *streamedBlock {
+func (h *messagesReader) block(index value) *streamedBlock { return slotAt(&h.blocks, index) }
+
+// slotAt returns the element with an index; nil for an index out of range. It adds elements up to
+// it.
+func slotAt[T any](list *[]*T, index value) *T {
 	i := int(index.number())
 	if i < 0 || i >= maxCalls {
 		return nil
 	}
-	for len(h.blocks) <= i {
-		h.blocks = append(h.blocks, new(streamedBlock))
+	for len(*list) <= i {
+		*list = append(*list, new(T))
 	}
-	return h.blocks[i]
+	return (*list)[i]
 }
 
 func (h *messagesReader) finish() {
@@ -350,14 +354,9 @@ func (h *responsesReader) event(root value) {
 	case "response.output_item.done":
 		it.v, it.done = root.get("item"), true
 	case "response.output_text.delta":
-		i := int(root.get("content_index").number())
-		if i < 0 || i >= maxCalls {
-			return
+		if text := slotAt(&it.texts, root.get("content_index")); text != nil {
+			text.WriteString(root.get("delta").text())
 		}
-		for len(it.texts) <= i {
-			it.texts = append(it.texts, new(strings.Builder))
-		}
-		it.texts[i].WriteString(root.get("delta").text())
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		h.streamed += utf8.RuneCountInString(root.get("delta").text())
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta":
@@ -366,14 +365,10 @@ func (h *responsesReader) event(root value) {
 }
 
 func (h *responsesReader) item(index value) *streamedItem {
-	i := int(index.number())
-	if !index.exists() || i < 0 || i >= maxCalls {
+	if !index.exists() {
 		return nil
 	}
-	for len(h.items) <= i {
-		h.items = append(h.items, new(streamedItem))
-	}
-	return h.items[i]
+	return slotAt(&h.items, index)
 }
 
 func (h *responsesReader) finish() {

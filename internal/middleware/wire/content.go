@@ -34,7 +34,6 @@ func parts(array value) (string, []ken.Part) {
 	return joinTexts(out), out
 }
 
-// joinTexts returns the text of parts.
 func joinTexts(parts []ken.Part) string {
 	var texts []string
 	for i := range parts {

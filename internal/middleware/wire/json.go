@@ -121,7 +121,6 @@ func skipSpace(doc string, i int) int {
 	return i
 }
 
-// valueEnd returns the end of the value at i.
 func valueEnd(doc string, i int) int {
 	if i >= len(doc) {
 		return i
@@ -152,7 +151,6 @@ func valueEnd(doc string, i int) int {
 	return i
 }
 
-// stringEnd returns the end of the string at i.
 func stringEnd(doc string, i int) int {
 	for start := i + 1; ; {
 		n := strings.IndexByte(doc[start:], '"')

@@ -105,7 +105,6 @@ type Hints struct {
 	User           string // user or, without it, safety_identifier
 }
 
-// add adds a message and its place.
 func (r *Request) add(m ken.Message, p place) {
 	if r.places == nil {
 		r.Messages, r.places = make([]ken.Message, 0, r.expected+1), make([]place, 0, r.expected+1)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -23,7 +24,6 @@ func system(v value) string {
 	return s
 }
 
-// turns reads the messages of a Messages request.
 func (r *Request) turns(messages value) (err error) {
 	if !messages.isArray() {
 		return invalidRequest(Messages, "messages", "not an array")
@@ -79,9 +79,7 @@ func (r *Request) userTurn(v, inside value) {
 			r.add(result(v), place{})
 			return true
 		}
-		if resume == 0 {
-			resume = v.pos
-		}
+		resume = cmp.Or(resume, v.pos)
 		if p := part(v); !isReasoning(p.Type) {
 			m.Parts = append(m.Parts, p)
 		}

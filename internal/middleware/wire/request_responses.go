@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -89,7 +90,6 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// messageItem adds a message item.
 func (r *Request) messageItem(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {
@@ -120,12 +120,8 @@ func (r *Request) assistant() *ken.Message {
 // own and is named by its type.
 func (it *item) call() ken.ToolCall {
 	c := ken.ToolCall{ID: it.callID, Name: it.name, Arguments: it.arguments.raw()}
-	if c.ID == "" {
-		c.ID = it.id
-	}
-	if c.Name == "" {
-		c.Name = strings.TrimSuffix(it.kind, "_call")
-	}
+	c.ID = cmp.Or(c.ID, it.id)
+	c.Name = cmp.Or(c.Name, strings.TrimSuffix(it.kind, "_call"))
 	if it.arguments.isString() {
 		c.Arguments = it.arguments.text()
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -176,9 +177,7 @@ func NamesIn(h http.Header) Names {
 		}
 	default:
 		n.Session = h.Get("Session-Id")
-		if n.Session == "" {
-			n.Session = h.Get("X-Session-Id")
-		}
+		n.Session = cmp.Or(n.Session, h.Get("X-Session-Id"))
 		n.Parent = h.Get("X-Parent-Session-Id")
 	}
 	if n.Session == "" || n.Parent == n.Session {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,12 +12,7 @@ import (
 // MayHoldCall reports whether a part of an answer may contain a tool call. Most parts contain none
 // and need not be parsed.
 func MayHoldCall(part []byte) bool {
-	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
-		if bytes.Contains(part, []byte(s)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`}, func(s string) bool { return bytes.Contains(part, []byte(s)) })
 }
 
 // OpenCalls tracks which tool calls of a stream have begun and are incomplete. Set Dialect;

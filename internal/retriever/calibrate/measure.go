@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -27,9 +28,7 @@ type meter struct {
 const searchDeadline = time.Minute
 
 func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.Filter) *meter {
-	if o.Weights == nil {
-		o.Weights = &retriever.DefaultWeights
-	}
+	o.Weights = cmp.Or(o.Weights, &retriever.DefaultWeights)
 	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, searchDeadline, retriever.OrderEvidence, nil
 	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
 }

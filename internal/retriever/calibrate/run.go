@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,9 +40,7 @@ var kinds = []knownitem.Kind{knownitem.KindParaphrase, knownitem.KindQuestion, k
 // options and seed give the same result, except for At. It returns the errors of the embedder and
 // of the store, and ctx's error, with a nil result.
 func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o Options) (*Calibration, error) {
-	if o.N <= 0 {
-		o.N = DefaultN
-	}
+	o.N = cmp.Or(max(o.N, 0), DefaultN)
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -22,9 +21,9 @@ import (
 
 // Generate makes o.N questions from the claims in seq, or fewer if the claims don't allow as many.
 // Kinds have equal shares, as have sources within a kind, and each claim is used for at most one
-// question. Generate reads seq to its end, once, and keeps a sample of the claims and all terms;
-// for a large collection, pass it Pick. Claims without an id count as part of the collection but
-// are not asked for. No question contains text that looks like a secret.
+// question. Generate reads seq to its end, once, and keeps a sample of the claims and all terms.
+// Claims without an id count as part of the collection but are not asked for. No question contains
+// text that looks like a secret.
 //
 // It returns ErrInvalid for invalid options, the first error of seq, and ctx's error.
 func Generate(ctx context.Context, seq iter.Seq2[ken.Claim, error], o Options) (Set, error) {
@@ -212,9 +211,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.N < 0 {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "n", Msg: "negative", Try: "Ask for one question or more."}
 	}
-	if o.N == 0 {
-		o.N = DefaultN
-	}
+	o.N = cmp.Or(o.N, DefaultN)
 	if o.Kinds == nil {
 		o.Kinds = Kinds()
 	}
@@ -235,37 +232,6 @@ type Set struct {
 	Questions []Question   `json:"questions"`        // kinds alternate, and within a kind the sources do
 	Read      int          `json:"read"`             // number of claims that were read
 	Lacking   map[Kind]int `json:"lacking,omitzero"` // by kind, how many questions are missing from its share; other kinds make up for them
-}
-
-// Pick yields n random claims out of total, for collections that are too large to read completely.
-// at returns the claim with a number from 0 to total-1. Pick calls it only for the claims that it
-// yields, and for those that are not found, which it skips. It yields any other error and ends. If
-// n is total or more, it yields all claims in random order.
-func Pick(total, n int, seed uint64, at func(i int) (ken.Claim, error)) iter.Seq2[ken.Claim, error] {
-	return func(yield func(ken.Claim, error) bool) {
-		rng := rand.New(rand.NewPCG(seed, 0x5eed))
-		moved := map[int]int{} // the changed entries of a partial shuffle
-		place := func(i int) int {
-			if v, ok := moved[i]; ok {
-				return v
-			}
-			return i
-		}
-		for i := 0; i < total && n > 0; i++ {
-			j := i + rng.IntN(total-i)
-			number := place(j)
-			moved[j] = place(i)
-			delete(moved, i)
-			c, err := at(number)
-			if errors.Is(err, ken.ErrNotFound) {
-				continue
-			}
-			if !yield(c, err) || err != nil {
-				return
-			}
-			n--
-		}
-	}
 }
 
 const (

@@ -300,12 +300,7 @@ func stars(line string) string {
 
 // lacks reports whether the collection has none of a text's terms.
 func (m *maker) lacks(text string) bool {
-	for _, t := range analysis.Terms(text) {
-		if m.has(t) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(analysis.Terms(text), func(t string) bool { return m.has(t) })
 }
 
 // inventedForms are questions about a name N (and M) that the collection does not have.

@@ -7,6 +7,7 @@ package rerank
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,12 +42,8 @@ type Client struct {
 
 // New returns a client. It makes no request.
 func New(o Options) *Client {
-	if o.Deadline <= 0 {
-		o.Deadline = 300 * time.Millisecond
-	}
-	if o.Breaker.Name == "" {
-		o.Breaker.Name = "rerank"
-	}
+	o.Deadline = cmp.Or(max(o.Deadline, 0), 300*time.Millisecond)
+	o.Breaker.Name = cmp.Or(o.Breaker.Name, "rerank")
 	return &Client{o: o, circuit: breaker.New(o.Breaker), http: &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // texts go only to the configured address

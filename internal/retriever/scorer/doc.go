@@ -1,12 +1,10 @@
 // Package scorer reorders the results of retrieval by their use in earlier turns.
 //
-// A [Scorer] gets numbers about each candidate ([Features]: hashed slots of entity and aspect, the
-// distance of the traversal, the ranks in the sources, tier, age, earlier use) and returns the
-// order of the candidates. [Guard] calls it with a deadline and checks its result. If it is late,
-// fails or returns no permutation, the plain order is used. A scorer never gets constraints, so it
-// can neither drop nor move one.
+// It gets numbers about each candidate ([Features]: hashed slots of entity and aspect, the distance of
+// the traversal, the ranks in the sources, tier, age, earlier use) and returns the order of the
+// candidates. It never gets constraints, so it can neither drop nor move one.
 //
-// [Learner] is the built-in scorer and stores the use of an owner's items. It learns online, with
+// [Learner] stores the use of an owner's items. It learns online, with
 // the logistic model of [Model], which candidates answers used (package use determines that). It
 // takes effect only after it has proved to order better than the plain order, see [Gate]: in each
 // turn, both orders are compared on the items that the answer used, before the model learns from

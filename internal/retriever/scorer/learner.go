@@ -29,8 +29,7 @@ const (
 
 // Options configures a Learner. The zero value works.
 type Options struct {
-	Mode     Mode          // the default is ModeAuto
-	Deadline time.Duration // for ordering one turn; the default is DefaultDeadline
+	Mode Mode // the default is ModeAuto
 	// HalfLife is the time after which a use counts half; the default is 30 days.
 	HalfLife time.Duration
 	// Records and Slots are the maximum numbers of counters for records and for slots. The least
@@ -41,24 +40,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Mode == "" {
-		o.Mode = ModeAuto
-	}
-	if o.HalfLife <= 0 {
-		o.HalfLife = 30 * 24 * time.Hour
-	}
-	if o.Records <= 0 {
-		o.Records = 8192
-	}
-	if o.Slots <= 0 {
-		o.Slots = 8192
-	}
+	o.Mode = cmp.Or(o.Mode, ModeAuto)
+	o.HalfLife = cmp.Or(max(o.HalfLife, 0), 30*24*time.Hour)
+	o.Records = cmp.Or(max(o.Records, 0), 8192)
+	o.Slots = cmp.Or(max(o.Slots, 0), 8192)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -74,7 +63,7 @@ type Learner struct {
 	loaded  bool
 	gate    Gate
 	turns   int
-	guard   *Guard // for the current model; nil before the first turn
+	learned *Learned // the current model; nil before the first turn
 	records map[string]tally
 	slots   map[uint64]tally
 }
@@ -143,9 +132,9 @@ func (l *Learner) Refresh(ctx context.Context) error {
 
 // adopt replaces the current state. The caller holds l.mu.
 func (l *Learner) adopt(st *State) {
-	l.gate, l.turns, l.guard = st.Gate, st.Turns, nil
+	l.gate, l.turns, l.learned = st.Gate, st.Turns, nil
 	if st.Turns > 0 {
-		l.guard = NewGuard(NewLearned(&st.Model), l.o.Deadline)
+		l.learned = NewLearned(&st.Model)
 	}
 }
 
@@ -165,20 +154,20 @@ func (l *Learner) Standing() Standing {
 }
 
 func (l *Learner) inForce(m Mode) bool {
-	return l.guard != nil && (m == ModeOn || m == ModeAuto && l.gate.On)
+	return l.learned != nil && (m == ModeOn || m == ModeAuto && l.gate.On)
 }
 
 // InForce returns the learned order if it takes effect; nil otherwise.
-func (l *Learner) InForce() *Guard { return l.InForceAs(l.o.Mode) }
+func (l *Learner) InForce() *Learned { return l.InForceAs(l.o.Mode) }
 
 // InForceAs is InForce for another mode than the learner's, for dry runs.
-func (l *Learner) InForceAs(m Mode) *Guard {
+func (l *Learner) InForceAs(m Mode) *Learned {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if !l.inForce(m) {
 		return nil
 	}
-	return l.guard
+	return l.learned
 }
 
 // Explores reports whether turns may explore.
@@ -461,14 +450,12 @@ func merge[K comparable](have map[K]tally, changed map[K]*tally) {
 // Learned orders candidates by a copy of a model. It is safe for concurrent use.
 type Learned struct{ w *[width]float64 }
 
-var _ Scorer = (*Learned)(nil)
-
 // NewLearned returns the order of a model's current weights. The model may continue to learn.
 func NewLearned(m *Model) *Learned { return &Learned{m.weights()} }
 
-// Order implements Scorer. Candidates with the highest probability of use come first; equal ones
-// stay in the plain order. It ignores the turn and never fails.
-func (l *Learned) Order(_ context.Context, _ Turn, c []Features) ([]int, error) {
+// Order returns the indices of c, those with the highest probability of use first; equal ones stay in
+// the plain order. c contains no constraint.
+func (l *Learned) Order(c []Features) []int {
 	order, score := identity(len(c)), make([]float64, len(c))
 	for i := range c {
 		v := vectorOf(&c[i])
@@ -480,20 +467,11 @@ func (l *Learned) Order(_ context.Context, _ Turn, c []Features) ([]int, error) 
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	return order, nil
+	return order
 }
 
 // Rate is the share of turns in which the two candidates at the cut are swapped.
 const Rate = 0.05
-
-// Explorer decides whether a turn explores. The zero value explores in a share of Rate of all
-// turns.
-type Explorer struct {
-	Rate float64 // 0..1; 0 means the constant Rate
-	// Chance returns a number in [0, 1) for a turn, always the same one. Below Rate, the turn
-	// explores. Nil means a hash of the turn's id.
-	Chance func(turn string) float64
-}
 
 // Explore reports whether a turn swaps the two candidates at the cut, and the probability of that
 // choice.
@@ -504,20 +482,11 @@ type Explorer struct {
 // Joachims, Counterfactual risk minimization, ICML 2015; T. Joachims, A. Swaminathan and T.
 // Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017). Swapping only neighbours
 // costs almost nothing.
-func (e Explorer) Explore(turn string) (swap bool, propensity float64) {
-	rate := e.Rate
-	if rate == 0 {
-		rate = Rate
+func Explore(turn string) (swap bool, propensity float64) {
+	if byID(turn) < Rate {
+		return true, Rate
 	}
-	rate = clamp(rate, 0, 1)
-	chance := e.Chance
-	if chance == nil {
-		chance = byID
-	}
-	if chance(turn) < rate {
-		return true, rate
-	}
-	return false, 1 - rate
+	return false, 1 - Rate
 }
 
 func byID(turn string) float64 {

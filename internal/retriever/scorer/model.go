@@ -1,13 +1,7 @@
 package scorer
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
-	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
@@ -227,107 +221,6 @@ func mix(x uint64) uint64 {
 
 // Features is what a scorer knows about a candidate; see ken.Features.
 type Features = ken.Features
-
-// Turn is what a scorer knows about the turn.
-type Turn struct {
-	ID string // the turn's id; "" if it has none
-	At time.Time
-}
-
-// Scorer orders candidates.
-type Scorer interface {
-	// Order returns the indices of c in the order in which the candidates should be considered,
-	// best first. Each index must occur once. c is in the plain order, contains no constraint, and
-	// may be kept by the scorer. Order must be safe for concurrent use and should return when ctx
-	// ends.
-	Order(ctx context.Context, turn Turn, c []Features) (order []int, err error)
-}
-
-// DefaultDeadline is the default time that a turn waits for a scorer.
-const DefaultDeadline = 5 * time.Millisecond
-
-// maxInFlight is the maximum number of calls of a scorer in progress, so that a scorer that hangs is
-// not called again and again.
-const maxInFlight = 8
-
-// Guard calls a scorer so that its failures do no harm. It is safe for concurrent use.
-type Guard struct {
-	scorer   Scorer
-	deadline time.Duration
-	inFlight atomic.Int32 // number of calls in progress
-}
-
-// NewGuard returns a guard of s. A deadline of 0 or less means DefaultDeadline.
-func NewGuard(s Scorer, deadline time.Duration) *Guard {
-	if deadline <= 0 {
-		deadline = DefaultDeadline
-	}
-	return &Guard{scorer: s, deadline: deadline}
-}
-
-// Order is Scorer.Order, with an error if the scorer is late, panics or returns no permutation. It
-// calls the built-in scorer in the caller's goroutine, and any other one in a new goroutine. It
-// does not change c.
-func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, error) {
-	if len(c) < 2 {
-		return identity(len(c)), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.deadline)
-	defer cancel()
-	if own, ok := g.scorer.(*Learned); ok { // takes some microseconds and can't hang
-		order, err := own.Order(ctx, turn, c)
-		if err == nil {
-			err = permutation(order, len(c))
-		}
-		return order, err
-	}
-	if g.inFlight.Add(1) > maxInFlight {
-		g.inFlight.Add(-1)
-		return nil, errors.New("earlier calls have not returned")
-	}
-	type answer struct {
-		order []int
-		err   error
-	}
-	done := make(chan answer, 1)
-	own := slices.Clone(c)
-	go func() {
-		defer g.inFlight.Add(-1)
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = fmt.Errorf("panic: %v", p)
-			}
-			done <- a
-		}()
-		a.order, a.err = g.scorer.Order(ctx, turn, own)
-	}()
-	select {
-	case a := <-done:
-		if a.err == nil {
-			a.order = slices.Clone(a.order) // the scorer may use its slice again
-			a.err = permutation(a.order, len(c))
-		}
-		return a.order, a.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("no answer in %s: %w", g.deadline, ctx.Err())
-	}
-}
-
-// permutation returns an error if order does not contain each of n indices once.
-func permutation(order []int, n int) error {
-	if len(order) != n {
-		return fmt.Errorf("%d places for %d candidates", len(order), n)
-	}
-	seen := make([]bool, n)
-	for _, i := range order {
-		if i < 0 || i >= n || seen[i] {
-			return fmt.Errorf("candidate %d is missing or duplicated", i)
-		}
-		seen[i] = true
-	}
-	return nil
-}
 
 func identity(n int) []int {
 	order := make([]int, n)

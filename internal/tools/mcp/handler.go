@@ -63,7 +63,6 @@ type view struct {
 	name string // identifies the caller without the URL's options, because sessions belong to callers
 }
 
-// parseQuery parses the query of the URL.
 func (v *view) parseQuery(q url.Values) (err error) {
 	if q.Has("tools") {
 		if v.Offer, err = tools.Select("tools", q.Get("tools")); err != nil {

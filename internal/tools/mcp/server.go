@@ -34,9 +34,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Version = cmp.Or(o.Version, "dev")
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
@@ -110,12 +108,9 @@ func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callerOf returns the caller of a connection.
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
-	if c.Session == "" {
-		c.Session = cmp.Or(ss.ID(), s.defaultSession)
-	}
+	c.Session = cmp.Or(c.Session, ss.ID(), s.defaultSession)
 	if p := ss.InitializeParams(); c.Agent == "" && p != nil && p.ClientInfo != nil {
 		c.Agent = agentName(p.ClientInfo.Name)
 	}
@@ -141,7 +136,6 @@ func protocolError(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tools.Explain(err)}
 }
 
-// addTool lists a tool.
 func (s *server) addTool(t tools.Tool) {
 	no := false
 	listed := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema(),

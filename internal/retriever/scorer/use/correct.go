@@ -1,6 +1,7 @@
 package use
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -56,12 +57,7 @@ func Objects(text string) bool {
 	low := strings.ToLower(strings.TrimSpace(prefix(text, maxNext)))
 	low = strings.ReplaceAll(low, "’", "'")
 	begins := func(list []string) bool {
-		for _, p := range list {
-			if strings.HasPrefix(low, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(low, p) })
 	}
 	if begins(polite) {
 		return false
@@ -73,10 +69,5 @@ func Objects(text string) bool {
 	if at := strings.IndexByte(beginning, '?'); at >= 0 { // a question is not a complaint
 		beginning = beginning[:0]
 	}
-	for _, p := range complaints {
-		if strings.Contains(beginning, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(complaints, func(p string) bool { return strings.Contains(beginning, p) })
 }

@@ -85,7 +85,6 @@ func answered(msgs []ken.Message) bool {
 	return false
 }
 
-// prefix returns at most most bytes of a text.
 func prefix(text string, most int) string { return text[:min(len(text), max(most, 0))] }
 
 // succeeded reports whether the messages in after contain a successful result of the call. number

@@ -80,7 +80,6 @@ func (n *names) known(text string, others bool) {
 	}
 }
 
-// cited returns the items that a text of the model cites.
 func (n *names) cited(text string) (items []int) {
 	lower := strings.ToLower(text)
 	for _, id := range shortIDs(lower) {
