@@ -28,23 +28,22 @@ const sample = `{"hook_event_name":"SessionStart","source":"compact","session_id
 func (a *commands) check(ctx context.Context, g *agent, w *way, p *place) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkDeadline)
 	defer cancel()
-	var said []string
+	var checks []func() (string, error)
 	if w.by == byHooks {
-		s, err := a.checkHook(ctx, g, p)
-		if err != nil {
-			return "", err
-		}
-		said = append(said, s)
+		checks = append(checks, func() (string, error) { return a.checkHook(ctx, g, p) })
 	}
 	if w.by == byURL {
-		return checkURL(ctx, p.url)
+		checks = append(checks, func() (string, error) { return checkURL(ctx, p.url) })
 	}
 	if w.server != nil {
-		s, err := a.checkServer(ctx, w.server(p))
-		if err != nil {
+		checks = append(checks, func() (string, error) { return a.checkServer(ctx, w.server(p)) })
+	}
+	said := make([]string, len(checks))
+	for i, check := range checks {
+		var err error
+		if said[i], err = check(); err != nil {
 			return "", err
 		}
-		said = append(said, s)
 	}
 	return strings.Join(said, "; "), nil
 }

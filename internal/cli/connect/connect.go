@@ -74,34 +74,25 @@ func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-func names() (out []string) {
-	for i := range agents {
-		out = append(out, agents[i].name)
-	}
-	return out
-}
+func names() []string { return cli.Map(agents, func(g *agent) string { return g.name }) }
 
 // agentNamed returns the agent with this name.
 func agentNamed(name string) (*agent, error) {
 	i := slices.IndexFunc(agents, func(g agent) bool { return g.name == name })
 	if i < 0 {
-		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "AGENT", Msg: fmt.Sprintf("unknown agent %q", name),
-			Try: "Use one of " + strings.Join(names(), ", ") + "."})
+		return nil, cli.Invalid("AGENT", fmt.Sprintf("unknown agent %q", name), "Use one of "+strings.Join(names(), ", ")+".")
 	}
 	return &agents[i], nil
 }
 
 // way returns the way with this name, or the preferred one for "".
 func (g *agent) way(by string) (*way, error) {
-	var have []string
-	for i := range g.ways {
-		if by == "" || g.ways[i].by == by {
-			return &g.ways[i], nil
-		}
-		have = append(have, g.ways[i].by)
+	i := slices.IndexFunc(g.ways, func(w way) bool { return by == "" || w.by == by })
+	if i < 0 {
+		ways := cli.Map(g.ways, func(w *way) string { return w.by })
+		return nil, cli.Invalid("--by", fmt.Sprintf("%s can't be connected by %q", g.title, by), "Use "+strings.Join(ways, " or ")+".")
 	}
-	return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--by", Msg: fmt.Sprintf("%s can't be connected by %q", g.title, by),
-		Try: "Use " + strings.Join(have, " or ") + "."})
+	return &g.ways[i], nil
 }
 
 // place finds the user's folders and the address of the gateway.
@@ -110,15 +101,15 @@ func (a *commands) place() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, err
 	}
 	scheme := "http://"
-	if cfg.Gateway.TLSCert != "" {
+	if r.Config.Gateway.TLSCert != "" {
 		scheme = "https://"
 	}
-	host, port, err := net.SplitHostPort(cfg.Gateway.Listen)
+	host, port, err := net.SplitHostPort(r.Config.Gateway.Listen)
 	if err != nil {
 		return p, nil // a Unix socket has no URL
 	}
@@ -192,11 +183,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 
 // paths returns the files that a plan changes.
 func paths(pl *plan) []string {
-	out := []string{}
-	for _, c := range pl.changed() {
-		out = append(out, c.path)
-	}
-	return out
+	return cli.Map(pl.changed(), func(c **change) string { return (*c).path })
 }
 
 // show prints what a plan changes, and asks for confirmation. done is true if there is
@@ -259,13 +246,11 @@ func (a *commands) disconnect(name string, o options) error {
 	if err := pl.apply("", time.Now()); err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"agent": name, "changed": changed})
-	}
-	if !done {
-		fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
-	}
-	return nil
+	return a.Show(map[string]any{"agent": name, "changed": changed}, func() {
+		if !done {
+			fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
+		}
+	})
 }
 
 // listed is an agent in the list, in JSON.
@@ -309,14 +294,12 @@ func (a *commands) list() error {
 		}
 		rows = append(rows, []string{l.Agent, installed, cmp.Or(l.Connected, "-"), strings.Join(l.Ways, ", "), l.Title})
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"agents": out})
-	}
-	a.PrintTable([]string{"AGENT", "INSTALLED", "CONNECTED", "WAYS", "NAME"}, rows)
-	for i := range out {
-		if out[i].Problem != "" {
-			fmt.Fprintf(a.Err, "ken: %s: %s\n", out[i].Agent, cli.Cell(out[i].Problem))
+	return a.Show(map[string]any{"agents": out}, func() {
+		a.PrintTable([]string{"AGENT", "INSTALLED", "CONNECTED", "WAYS", "NAME"}, rows)
+		for i := range out {
+			if out[i].Problem != "" {
+				fmt.Fprintf(a.Err, "ken: %s: %s\n", out[i].Agent, cli.Cell(out[i].Problem))
+			}
 		}
-	}
-	return nil
+	})
 }

@@ -77,14 +77,14 @@ func (r *record) write(texts [][]byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep a backup: %w", err)
+	var before []os.DirEntry
+	var backups string
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		before, err = os.ReadDir(dir)
 	}
-	before, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("keep a backup: %w", err)
+	if err == nil {
+		backups, err = os.MkdirTemp(dir, "backup-")
 	}
-	backups, err := os.MkdirTemp(dir, "backup-")
 	if err != nil {
 		return fmt.Errorf("keep a backup: %w", err)
 	}

@@ -1,9 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,11 +45,8 @@ func describeNodes(f engines.Facts) string {
 	if idle > 0 {
 		parts = append(parts, fmt.Sprintf("%d owners are open nowhere", idle))
 	}
-	if gone := len(slices.Collect(maps.Keys(serves))); gone > 0 {
+	if gone := len(serves); gone > 0 {
 		parts = append(parts, fmt.Sprintf("%d nodes that are gone had owners", gone))
 	}
-	if len(parts) == 0 {
-		return "none is up"
-	}
-	return strings.Join(parts, "; ")
+	return cmp.Or(strings.Join(parts, "; "), "none is up")
 }

@@ -51,11 +51,11 @@ func (a *commands) migrateCommand() *cobra.Command {
 				owner = a.Owner
 			}
 			if to == "" {
-				cfg, _, err := a.Configuration()
+				r, err := a.Configuration()
 				if err != nil {
 					return err
 				}
-				if to = cfg.Store.Next; to == "" {
+				if to = r.Config.Store.Next; to == "" {
 					return &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "the target is missing", Try: "Give --to, or set store.next."}
 				}
 			}
@@ -91,14 +91,11 @@ func (a *commands) migrateCommand() *cobra.Command {
 
 // migrate moves one owner, or all owners, including those that are created meanwhile.
 func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner string, dry, yes bool) (all []movedOwner, err error) {
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, err
 	}
-	root, err := a.Project()
-	if err != nil {
-		return nil, err
-	}
+	cfg, root := r.Config, r.Root
 	place, from, err := places(ctx, cfg, root, to)
 	if err != nil {
 		return nil, err

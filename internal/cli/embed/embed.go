@@ -29,17 +29,15 @@ import (
 )
 
 func (a *commands) embedCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := cli.WithSubcommands(&cobra.Command{
 		Use:   "embed",
 		Short: "Install embedders and show their progress; show, tune and train embedding tables",
 		Example: `  ken embed status
   ken embed install`,
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
 			"configuration. These commands install another embedder, show a table, tune it to a project, and train one.",
-		Args: cli.ExactArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.embedInstallCommand(), a.embedStatusCommand(), a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
+	}, a.embedInstallCommand(), a.embedStatusCommand(), a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
+	cmd.Args = cli.ExactArgs()
 	return cmd
 }
 
@@ -84,24 +82,22 @@ func summarise(m *table.Model) tableSummary {
 
 func (a *commands) showTable(m *table.Model) error {
 	s := summarise(m)
-	if a.JSON {
-		return a.PrintJSON(s)
-	}
-	for _, line := range [][2]string{
-		{"model", s.Model},
-		{"dimensions", fmt.Sprint(s.Dim)},
-		{"tokens", fmt.Sprint(s.Tokens)},
-		{"bytes", fmt.Sprint(s.Bytes)},
-		{"about", s.Info.About},
-		{"licence", s.Info.Licence},
-		{"base", s.Info.Base},
-		{"recipe", s.Info.Recipe},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(a.Out, "%-11s %s\n", line[0], line[1])
+	return a.Show(s, func() {
+		for _, line := range [][2]string{
+			{"model", s.Model},
+			{"dimensions", fmt.Sprint(s.Dim)},
+			{"tokens", fmt.Sprint(s.Tokens)},
+			{"bytes", fmt.Sprint(s.Bytes)},
+			{"about", s.Info.About},
+			{"licence", s.Info.Licence},
+			{"base", s.Info.Base},
+			{"recipe", s.Info.Recipe},
+		} {
+			if line[1] != "" {
+				fmt.Fprintf(a.Out, "%-11s %s\n", line[0], line[1])
+			}
 		}
-	}
-	return nil
+	})
 }
 
 type embedAdaptOptions struct {
@@ -132,18 +128,14 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 			if o.dryRun && o.remove {
 				return cli.Usagef("--dry-run and --remove: give one of them")
 			}
-			root, err := a.Project()
-			if err != nil {
-				return err
-			}
-			cfg, _, err := a.Configuration()
+			r, err := a.Configuration()
 			if err != nil {
 				return err
 			}
 			if o.remove {
-				return a.embedAdaptRemove(cfg.State(root))
+				return a.embedAdaptRemove(r.Config.State(r.Root))
 			}
-			return a.embedAdapt(cmd.Context(), &o, root, cfg)
+			return a.embedAdapt(cmd.Context(), &o, r.Root, r.Config)
 		},
 	}
 	f := cmd.Flags()
@@ -205,11 +197,7 @@ func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root st
 			return err
 		}
 	}
-	if a.JSON {
-		return a.PrintJSON(out)
-	}
-	a.printAdapted(&out, o.dryRun)
-	return nil
+	return a.Show(out, func() { a.printAdapted(&out, o.dryRun) })
 }
 
 // prepareState creates the state folder, hidden from version control, and
@@ -319,12 +307,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
   ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("train: PAIRS are missing")
-			}
-			return nil
-		},
+		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
 	f := cmd.Flags()

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,11 +122,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			v := learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c)}
-			for _, d := range deps {
-				v.Dependencies = append(v.Dependencies, l.Operator().View(d))
-			}
-			return a.PrintJSON(v)
+			return a.PrintJSON(learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c), Dependencies: views(l, deps)})
 		}
 		fmt.Fprintln(a.Out, id)
 		a.Note(cli.DescribeFiled(&c, deps))
@@ -145,14 +142,19 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	})
 }
 
+// views returns claims as they are in JSON.
+func views(l *middleware.Layer, claims []ken.Claim) []inspect.Claim {
+	return cli.Map(claims, func(c *ken.Claim) inspect.Claim { return l.Operator().View(*c) })
+}
+
 // claim builds the claim from the flags.
 func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error) {
 	ev, err := o.evidence.mechanicalEvidence(root, now)
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	if o.evidence.hasAssertion() || len(ev) == 0 {
-		ev = append(ev, o.evidence.assertion(now))
+	if o.evidence.by != "" || o.evidence.note != "" || len(ev) == 0 {
+		ev = append(ev, ken.FromHumanAssertion(o.evidence.person(), now, o.evidence.note))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
 		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
@@ -276,21 +278,8 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 	return out, nil
 }
 
-// hasAssertion reports whether the flags give a person's statement as evidence.
-func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
-
 // person returns the name given with --by, else the current user.
-func (e *evidenceFlags) person() string {
-	if e.by != "" {
-		return e.by
-	}
-	return cli.CurrentUser()
-}
-
-// assertion returns that person's statement as evidence.
-func (e *evidenceFlags) assertion(now time.Time) ken.Evidence {
-	return ken.FromHumanAssertion(e.person(), now, e.note)
-}
+func (e *evidenceFlags) person() string { return cmp.Or(e.by, cli.CurrentUser()) }
 
 // fileEvidence returns a project's file as evidence. path is relative to the working
 // directory.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
@@ -19,7 +18,7 @@ import (
 // decisionCommand groups the commands for architecture decisions. They read only the files and
 // don't open the store.
 func (a *commands) decisionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "decision",
 		Short: "Keep architecture decisions as Markdown in the repository",
 		Long: "Keep architecture decisions as the Markdown files in which teams keep them: read from docs/adr, docs/decisions and other usual " +
@@ -27,30 +26,22 @@ func (a *commands) decisionCommand() *cobra.Command {
 			"about what a decision governs are told of it. A change edits the lines that it must and no other byte; a file that is broken is left alone.",
 		Example: `  ken decision list --status accepted
   ken decision search retry policy`,
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.decisionListCommand(), a.decisionSearchCommand(), a.decisionShowCommand(), a.decisionHistoryCommand(), a.decisionCreateCommand(),
+	}, a.decisionListCommand(), a.decisionSearchCommand(), a.decisionShowCommand(), a.decisionHistoryCommand(), a.decisionCreateCommand(),
 		a.decisionSupersedeCommand(), a.decisionAcceptCommand(), a.decisionStatusCommand(), a.decisionArchiveCommand(), a.decisionCheckCommand(),
 		a.decisionExportCommand(), a.decisionImportCommand())
-	return cmd
 }
 
 // withDecisions runs fn on the project's decisions, read from their files.
 func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) error) error {
-	root, err := a.Project()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return err
-	}
-	r, err := adr.Open(ctx, root, adr.Options{Folders: cfg.Decisions.Folders})
+	registry, err := adr.Open(ctx, r.Root, adr.Options{Folders: r.Config.Decisions.Folders})
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	return errors.Join(cli.AsUsageError(fn(r)), r.Close())
+	return errors.Join(cli.AsUsageError(fn(registry)), registry.Close())
 }
 
 // completeNames completes arguments from the project's files: an id and, after a tab, a
@@ -66,24 +57,15 @@ func (a *commands) completeNames(more bool, lists ...func(context.Context) []str
 		if i >= len(lists) {
 			return nil, noFiles
 		}
-		var out []string
-		for _, c := range lists[i](cmd.Context()) {
-			if strings.HasPrefix(strings.ToLower(c), strings.ToLower(begun)) {
-				out = append(out, c)
-			}
-		}
-		return out, noFiles
+		return slices.DeleteFunc(slices.Clone(lists[i](cmd.Context())), func(c string) bool {
+			return !strings.HasPrefix(strings.ToLower(c), strings.ToLower(begun))
+		}), noFiles
 	}
 }
 
 // completeFlagWith completes the values of a flag from the project's files.
 func (a *commands) completeFlagWith(cmd *cobra.Command, flag string, list func(context.Context) []string) {
-	complete := a.completeNames(true, list)
-	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return complete(cmd, nil, begun)
-	}); err != nil {
-		panic(err) // fails only if the command has no such flag
-	}
+	cli.CompleteFlag(cmd, flag, a.completeNames(true, list))
 }
 
 // decisionIDs lists the ids of all decisions that can be read.
@@ -99,13 +81,8 @@ func (a *commands) decisionIDs(ctx context.Context) (out []string) {
 
 // decisionStatuses lists the statuses. Without all, it leaves out superseded, because that needs a
 // successor.
-func decisionStatuses(all bool) (out []string) {
-	for _, s := range adr.Statuses() {
-		if all || s != adr.Superseded {
-			out = append(out, string(s))
-		}
-	}
-	return out
+func decisionStatuses(all bool) []string {
+	return cli.Words(slices.DeleteFunc(adr.Statuses(), func(s adr.Status) bool { return !all && s == adr.Superseded }))
 }
 
 // fixed returns a list that always offers the same words.
@@ -119,7 +96,7 @@ func (a *commands) decisionAcceptCommand() *cobra.Command {
 		Short:             "Accept proposed decisions",
 		Long:              "Accept decisions: ken decision status ID accepted, for each.",
 		Example:           `  ken decision accept ADR-0042`,
-		Args:              atLeastOne("ID"),
+		Args:              cli.AtLeastOne("accept: ID is missing"),
 		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
@@ -157,7 +134,7 @@ func (a *commands) decisionArchiveCommand() *cobra.Command {
 		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
 			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
 		Example:           `  ken decision archive ADR-0007 ADR-0009`,
-		Args:              atLeastOne("ID"),
+		Args:              cli.AtLeastOne("archive: ID is missing"),
 		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
@@ -205,29 +182,22 @@ func (p fileProblem) String() string {
 
 // printProblems prints problems, and returns an error if there are any.
 func (a *commands) printProblems(list []fileProblem, none string) error {
-	switch {
-	case a.JSON:
-		if list == nil {
-			list = []fileProblem{}
-		}
-		if err := a.PrintJSON(map[string]any{"problems": list}); err != nil {
-			return err
-		}
-	case len(list) == 0:
-		fmt.Fprintln(a.Err, "ken: "+none)
-	default:
+	err := a.Show(map[string]any{"problems": list}, func() {
 		for _, p := range list {
 			fmt.Fprintln(a.Out, p)
 			if p.Try != "" {
 				fmt.Fprintln(a.Out, "    Try: "+cli.Cell(p.Try))
 			}
 		}
-		fmt.Fprintln(a.Err, "ken: "+cli.Count(len(list), "problem"))
-	}
-	if len(list) > 0 {
+		if len(list) > 0 {
+			none = cli.Count(len(list), "problem")
+		}
+		fmt.Fprintln(a.Err, "ken: "+none)
+	})
+	if err == nil && len(list) > 0 {
 		return cli.ErrReported
 	}
-	return nil
+	return err
 }
 
 func (a *commands) decisionCheckCommand() *cobra.Command {
@@ -241,10 +211,7 @@ func (a *commands) decisionCheckCommand() *cobra.Command {
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
-				var list []fileProblem
-				for _, p := range r.Problems() {
-					list = append(list, fileProblem(p))
-				}
+				list := cli.Map(r.Problems(), func(p *adr.Problem) fileProblem { return fileProblem(*p) })
 				return a.printProblems(list, "nothing is wrong in "+cli.Count(len(r.List()), "decision"))
 			})
 		},
@@ -301,8 +268,8 @@ func (a *commands) decisionSearchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.limit < 1 || o.limit > 200 {
-				return cli.Usagef("--limit: %d is outside 1..200", o.limit)
+			if err := cli.Between("--limit", o.limit, 1, 200); err != nil {
+				return err
 			}
 			return a.listDecisions(cmd.Context(), text, &o)
 		},
@@ -340,20 +307,16 @@ func (a *commands) listDecisions(ctx context.Context, text string, o *decisionFi
 		if n := len(r.Problems()); n > 0 {
 			a.Note(cli.Count(n, "problem") + " in the files of decisions; see ken decision check")
 		}
-		views := make([]decisionRow, len(found))
-		for i := range found {
-			views[i] = rowOf(&found[i].Record)
-			views[i].Score = found[i].Score
-		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"decisions": views, "total": total})
-		case len(views) == 0:
+		views := cli.Map(found, func(h *adr.Hit) decisionRow {
+			row := rowOf(&h.Record)
+			row.Score = h.Score
+			return row
+		})
+		if len(views) == 0 && !a.JSON {
 			fmt.Fprintln(a.Err, "ken: there are no such decisions")
 			return nil
 		}
-		a.printDecisions(views...)
-		return nil
+		return a.Show(map[string]any{"decisions": views, "total": total}, func() { a.printDecisions(views) })
 	})
 }
 
@@ -373,23 +336,18 @@ func rowOf(r *adr.Record) decisionRow {
 	return decisionRow{ID: r.Handle, Title: r.Title.Text, Status: string(r.Status), Date: day(r.Date), Path: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
 }
 
-func (a *commands) printDecisions(list ...decisionRow) {
-	rows := make([][]string, len(list))
-	for i, d := range list {
+func (a *commands) printDecisions(list []decisionRow) {
+	a.PrintTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, cli.Map(list, func(d *decisionRow) []string {
 		status := d.Status
 		if d.Archived {
 			status += ", archived"
 		}
-		rows[i] = []string{d.ID, status, d.Date, d.Path, d.Title}
-	}
-	a.PrintTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, rows)
+		return []string{d.ID, status, d.Date, d.Path, d.Title}
+	}))
 }
 
-func textsOf(values []adr.Value) (out []string) {
-	for _, v := range values {
-		out = append(out, v.Text)
-	}
-	return out
+func textsOf(values []adr.Value) []string {
+	return cli.Map(values, func(v *adr.Value) string { return v.Text })
 }
 
 // decisionStatus parses a status in any case. It accepts superseded only if superseded is true.
@@ -398,11 +356,10 @@ func decisionStatus(s string, superseded bool) (adr.Status, error) {
 	if slices.Contains(decisionStatuses(superseded), string(st)) {
 		return st, nil
 	}
-	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
 	if st == adr.Superseded {
-		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
+		return "", cli.Invalid("status", "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW.")
 	}
-	return "", cli.UsageError(e)
+	return "", cli.Invalid("status", fmt.Sprintf("%q is not a status of a decision", s), "Use one of "+strings.Join(decisionStatuses(superseded), ", ")+".")
 }
 
 // dayFlag parses a day; "" gives the zero time.
@@ -412,7 +369,7 @@ func dayFlag(flag, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is not a date", s), Try: "Write it as 2026-11-22."})
+		return t, cli.Invalid(flag, fmt.Sprintf("%q is not a date", s), "Write it as 2026-11-22.")
 	}
 	return t, nil
 }

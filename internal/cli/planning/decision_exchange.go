@@ -51,10 +51,7 @@ func (a *commands) exportDecisions(r *adr.Registry, ids []string, out, folder st
 			chosen = append(chosen, d)
 		}
 	}
-	list := make([]adr.Exchange, len(chosen))
-	for i := range chosen {
-		list[i] = adr.Export(chosen[i])
-	}
+	list := cli.Map(chosen, func(d *adr.Record) adr.Exchange { return adr.Export(*d) })
 	switch {
 	case folder != "":
 		if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -62,29 +59,20 @@ func (a *commands) exportDecisions(r *adr.Registry, ids []string, out, folder st
 		}
 		for i := range list {
 			name := strings.NewReplacer("/", "-", "\\", "-").Replace(chosen[i].Handle) + ".json"
-			if err := cli.ReplaceFile(filepath.Join(folder, name), func(w io.Writer) error { return writeJSON(w, list[i]) }); err != nil {
+			if err := cli.ReplaceFile(filepath.Join(folder, name), func(w io.Writer) error { return cli.WriteJSON(w, list[i]) }); err != nil {
 				return err
 			}
 		}
 	case out != "" && out != "-":
-		if err := cli.ReplaceFile(out, func(w io.Writer) error { return writeJSON(w, list) }); err != nil {
+		if err := cli.ReplaceFile(out, func(w io.Writer) error { return cli.WriteJSON(w, list) }); err != nil {
 			return err
 		}
 	default:
-		return writeJSON(a.Out, list)
+		return a.PrintJSON(list)
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"decisions": len(list), "written": out + folder})
-	}
-	a.Note(cli.Count(len(list), "decision") + " written to " + out + folder)
-	return nil
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return a.Show(map[string]any{"decisions": len(list), "written": out + folder}, func() {
+		a.Note(cli.Count(len(list), "decision") + " written to " + out + folder)
+	})
 }
 
 func (a *commands) decisionImportCommand() *cobra.Command {
@@ -96,12 +84,7 @@ func (a *commands) decisionImportCommand() *cobra.Command {
 			"the title of one that is there changes nothing. What can't be read is reported and the rest is imported; the exit status is then 1.",
 		Example: `  ken decision import decisions.json
   curl https://example.com/adr.json | ken decision import -`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("import: FILE is missing; - is standard input")
-			}
-			return nil
-		},
+		Args: cli.AtLeastOne("import: FILE is missing; - is standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []foundDecision
 			for _, name := range args {

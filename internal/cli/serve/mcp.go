@@ -67,14 +67,9 @@ func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
 	if o.readOnly {
 		c.Rights = []tools.Right{tools.Read}
 	}
-	for _, s := range o.scopes {
-		scope, err := ken.ParseScope(s)
-		if err != nil {
-			return c, cli.UsageError(err)
-		}
-		c.Scopes = append(c.Scopes, scope)
-	}
-	return c, nil
+	var err error
+	c.Scopes, err = cli.ParseScopes(o.scopes)
+	return c, err
 }
 
 func (a *commands) mcp(ctx context.Context, o *mcpOptions) error {
@@ -136,7 +131,7 @@ func loopbackAddress(addr string) error {
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--http", Msg: addr + " is not an address with a port", Try: "Give one such as 127.0.0.1:7777."})
+		return cli.Invalid("--http", addr+" is not an address with a port", "Give one such as 127.0.0.1:7777.")
 	}
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil

@@ -288,13 +288,11 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr, child boo
 	if told["console"] != "" {
 		fmt.Fprintf(a.Err, "ken: what it knows, and what waits for you: %s\n", told["console"])
 	}
-	if a.JSON {
-		return a.PrintJSON(told)
-	}
-	if !a.Quiet {
-		fmt.Fprintf(a.Out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
-	}
-	return nil
+	return a.Show(told, func() {
+		if !a.Quiet {
+			fmt.Fprintf(a.Out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
+		}
+	})
 }
 
 // secondSignal returns a context that ends with the first signal after the one that
@@ -353,10 +351,8 @@ func (a *commands) serveKey(k config.GatewayKey) error {
 		return err
 	}
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "["), "]")
-	if a.JSON {
-		return a.PrintJSON(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line})
-	}
-	fmt.Fprintf(a.Out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
-	fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
-	return nil
+	return a.Show(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line}, func() {
+		fmt.Fprintf(a.Out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
+		fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
+	})
 }

@@ -51,8 +51,8 @@ func (a *commands) provenanceCommand() *cobra.Command {
 }
 
 func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
-	if q.Limit < 1 || q.Limit > provenance.MaxLimit {
-		return cli.Usagef("--limit: %d is outside 1..%d", q.Limit, provenance.MaxLimit)
+	if err := cli.Between("--limit", q.Limit, 1, provenance.MaxLimit); err != nil {
+		return err
 	}
 	if q.Offset < 0 {
 		return cli.Usagef("--offset: %d is negative", q.Offset)
@@ -65,11 +65,7 @@ func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		a.printProvenance(&v)
-		return nil
+		return a.Show(v, func() { a.printProvenance(&v) })
 	})
 }
 
