@@ -1,3 +1,4 @@
+// Package chat provides the commands that talk to a model: ask and chat.
 package chat
 
 import (
@@ -23,6 +24,15 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 	"github.com/kenlayer/ken/tools"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.askCommand(), c.chatCommand()}
+}
 
 // chatHelp lists the commands of a chat.
 const chatHelp = `/why            the receipt of the last turn: what the model was told, and why

@@ -1,3 +1,8 @@
+// Package connect provides the commands that connect agents to Ken: ken connect
+// and ken disconnect change an agent's configuration, and ken hook is what the
+// agent runs.
+//
+// agents.go lists the agents. Package configfile edits their files.
 package connect
 
 import (
@@ -15,6 +20,15 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.connectCommand(), c.disconnectCommand(), c.hookCommand()}
+}
 
 // options holds the flags of connect and disconnect.
 type options struct {

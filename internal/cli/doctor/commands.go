@@ -14,16 +14,7 @@ type commands struct{ *cli.App }
 func Commands(app *cli.App) []*cobra.Command {
 	c := &commands{app}
 	return []*cobra.Command{
-		c.doctorCommand(),
-		c.checkCommand(),
-		c.verifyLogCommand(),
-		c.backupCommand(),
-		c.restoreCommand(),
-		c.migrateCommand(),
-		c.configCommand(),
-		c.trustCommand(),
-		c.initCommand(),
-		c.indexCommand(),
-		c.versionCommand(),
+		c.doctorCommand(), c.checkCommand(), c.verifyLogCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(),
+		c.configCommand(), c.trustCommand(), c.initCommand(), c.indexCommand(), c.versionCommand(),
 	}
 }

@@ -1,3 +1,4 @@
+// Package embed provides the commands that train, adapt and inspect embedding tables.
 package embed
 
 import (
@@ -27,6 +28,15 @@ import (
 	"github.com/kenlayer/ken/internal/embed/train"
 	"github.com/kenlayer/ken/internal/trust"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.embedCommand()}
+}
 
 func (a *commands) embedCommand() *cobra.Command {
 	cmd := cli.WithSubcommands(&cobra.Command{

@@ -1,3 +1,4 @@
+// Package entity provides the commands for entities, their rules and their dependencies.
 package entity
 
 import (
@@ -17,6 +18,15 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.entityCommand(), c.constraintCommand(), c.dependencyCommand()}
+}
 
 // entityCommand groups the commands for entities, which are the things that claims name.
 func (a *commands) entityCommand() *cobra.Command {

@@ -1,3 +1,4 @@
+// Package eval provides the commands that measure retrieval and the model's answers.
 package eval
 
 import (
@@ -19,6 +20,15 @@ import (
 	"github.com/kenlayer/ken/internal/evals/report"
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.evalCommand()}
+}
 
 // evalCommand groups the commands that measure Ken.
 func (a *commands) evalCommand() *cobra.Command {

@@ -1,3 +1,4 @@
+// Package graph provides the commands that read the graph of the code: graph and drift.
 package graph
 
 import (
@@ -20,6 +21,15 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.graphCommand(), c.driftCommand()}
+}
 
 // graphCommand groups the commands for the graph of the project's code.
 func (a *commands) graphCommand() *cobra.Command {

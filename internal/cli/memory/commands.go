@@ -14,18 +14,8 @@ type commands struct{ *cli.App }
 func Commands(app *cli.App) []*cobra.Command {
 	c := &commands{app}
 	return []*cobra.Command{
-		c.learnCommand(),
-		c.recallCommand(),
-		c.verifyCommand(),
-		c.disputeCommand(),
-		c.supersedeCommand(),
-		c.historyCommand(),
-		c.forgetCommand(),
-		c.memoryCommand(),
-		c.skillCommand(),
-		c.attentionCommand(),
-		c.knowledgeCommand(),
-		c.importCommand(),
+		c.learnCommand(), c.recallCommand(), c.verifyCommand(), c.disputeCommand(), c.supersedeCommand(), c.historyCommand(),
+		c.forgetCommand(), c.memoryCommand(), c.skillCommand(), c.attentionCommand(), c.knowledgeCommand(), c.importCommand(),
 		c.exportCommand(),
 	}
 }

@@ -13,10 +13,5 @@ type commands struct{ *cli.App }
 // Commands returns the commands of this group.
 func Commands(app *cli.App) []*cobra.Command {
 	c := &commands{app}
-	return []*cobra.Command{
-		c.tasksCommand(),
-		c.decisionCommand(),
-		c.objectiveCommand(),
-		c.planCommand(),
-	}
+	return []*cobra.Command{c.tasksCommand(), c.decisionCommand(), c.objectiveCommand(), c.planCommand()}
 }

@@ -1,3 +1,4 @@
+// Package serve provides the commands that serve other programs: the gateway and its keys, and the MCP server.
 package serve
 
 import (
@@ -26,6 +27,15 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/hook"
 	"github.com/kenlayer/ken/middleware"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.serveCommand(), c.keyCommand(), c.mcpCommand()}
+}
 
 // openAI is the default upstream.
 const openAI = "https://api.openai.com/v1"

@@ -1,3 +1,4 @@
+// Package session provides the commands that show what sessions did and what was harvested from them.
 package session
 
 import (
@@ -17,6 +18,15 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.sessionsCommand(), c.harvestCommand(), c.jobsCommand(), c.provenanceCommand(), c.runCommand()}
+}
 
 func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := l.Operator().Journal(s.Owner()).List(ctx)
