@@ -154,7 +154,6 @@ func (a *App) PrintTable(head []string, rows [][]string) {
 	_ = a.Page(b.String()) // errors are ignored, as in any print
 }
 
-// cleanCells applies Cell to all cells.
 func cleanCells(rows [][]string) {
 	for _, row := range rows {
 		for i := range row {

@@ -18,7 +18,6 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// askOptions holds the flags of ask.
 type askOptions struct {
 	noIndex, noModel, all bool
 	model                 string
@@ -195,7 +194,6 @@ func (a *commands) printCuts(cuts []ken.Cut, name func(string) string, all bool)
 	}
 }
 
-// why returns the reason of a cut with its detail.
 func why(c ken.Cut) string {
 	switch {
 	case c.Detail == "":

@@ -25,7 +25,6 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -34,7 +33,6 @@ func Commands(app *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.askCommand(), c.chatCommand()}
 }
 
-// chatHelp lists the commands of a chat.
 const chatHelp = `/why            the receipt of the last turn: what the model was told, and why
 /remember TEXT  keep a text in every turn from now on, in later chats as well
 /forget         learn nothing from this conversation, and begin another
@@ -42,7 +40,6 @@ const chatHelp = `/why            the receipt of the last turn: what the model w
 /help           this list
 /quit           leave; so does Ctrl-D`
 
-// chatOptions holds the flags of chat.
 type chatOptions struct {
 	system, model, tools string
 	noTools              bool

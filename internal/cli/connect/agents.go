@@ -52,7 +52,6 @@ type place struct {
 	url                string // of the gateway, without /v1
 }
 
-// agents lists all supported agents.
 var agents = []agent{
 	{"claude-code", "Claude Code", "claude", claudeFolder, []way{
 		hooks("claude-code", in(claudeFolder, "settings.json"), classic...),
@@ -152,7 +151,6 @@ func plainServer(ken string) any { return stdio{Command: ken, Args: []string{"mc
 // inWorkspace holds the arguments of the MCP server for editors that replace the variable.
 var inWorkspace = []string{"mcp", "--dir", "${workspaceFolder}"}
 
-// noted returns a way with a note.
 func noted(w way, note string) way {
 	w.note = note
 	return w
@@ -196,7 +194,6 @@ func groups(p *place, agent string, events ...string) (out []configfile.Setting)
 // mark identifies Ken's own hook: the words after the program in its command.
 func mark(agent string) string { return " hook " + agent }
 
-// one returns a list with one setting.
 func one(v any, path ...string) []configfile.Setting {
 	return []configfile.Setting{{Path: path, Value: raw(v)}}
 }
@@ -222,7 +219,6 @@ func (p *place) hook(agent string) string {
 	return ken + mark(agent)
 }
 
-// server returns the command of the MCP server.
 func server(p *place) []string { return []string{p.ken, "mcp"} }
 
 // claudeServers returns the file in which Claude Code lists MCP servers.
@@ -257,7 +253,6 @@ func variable(name, base, folder string) string {
 	return cmp.Or(os.Getenv(name), filepath.Join(base, folder))
 }
 
-// newPlace finds the folders of the user.
 func newPlace() (*place, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -293,7 +288,6 @@ func self() (string, error) {
 	return own, nil
 }
 
-// installed reports whether an agent is installed on this machine.
 func (a *agent) installed(p *place) bool {
 	if _, err := exec.LookPath(a.program); err == nil {
 		return true

@@ -48,7 +48,6 @@ func (a *commands) check(ctx context.Context, g *agent, w *way, p *place) (strin
 	return strings.Join(said, "; "), nil
 }
 
-// checkHook runs the hook in a shell.
 func (a *commands) checkHook(ctx context.Context, g *agent, p *place) (string, error) {
 	root, err := a.Project()
 	if err != nil {
@@ -68,7 +67,6 @@ func (a *commands) checkHook(ctx context.Context, g *agent, p *place) (string, e
 	return fmt.Sprintf("the hook answers in %d ms", time.Since(start).Milliseconds()), nil
 }
 
-// checkServer starts the MCP server and lists its tools.
 func (a *commands) checkServer(ctx context.Context, command []string) (said string, err error) {
 	root, err := a.Project()
 	if err != nil {
@@ -89,7 +87,6 @@ func (a *commands) checkServer(ctx context.Context, command []string) (said stri
 	return "the MCP server answers with " + cli.Count(len(list.Tools), "tool"), nil
 }
 
-// checkURL checks that the gateway responds.
 func checkURL(ctx context.Context, base string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -21,7 +21,6 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -30,7 +29,6 @@ func Commands(app *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.connectCommand(), c.disconnectCommand(), c.hookCommand()}
 }
 
-// options holds the flags of connect and disconnect.
 type options struct {
 	by          string
 	yes, dryRun bool
@@ -90,7 +88,6 @@ func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 
 func names() []string { return cli.Map(agents, func(g *agent) string { return g.name }) }
 
-// agentNamed returns the agent with this name.
 func agentNamed(name string) (*agent, error) {
 	i := slices.IndexFunc(agents, func(g agent) bool { return g.name == name })
 	if i < 0 {
@@ -134,7 +131,6 @@ func (a *commands) place() (*place, error) {
 	return p, nil
 }
 
-// connected is the outcome of connect, for programs.
 type connected struct {
 	Agent   string   `json:"agent"`
 	By      string   `json:"by"`
@@ -195,7 +191,6 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 	return err
 }
 
-// paths returns the files that a plan changes.
 func paths(pl *plan) []string {
 	return cli.Map(pl.changed(), func(c **change) string { return (*c).path })
 }
@@ -267,7 +262,6 @@ func (a *commands) disconnect(name string, o options) error {
 	})
 }
 
-// listed is an agent in the list, in JSON.
 type listed struct {
 	Agent     string   `json:"agent"`
 	Title     string   `json:"title"`
@@ -277,7 +271,6 @@ type listed struct {
 	Problem   string   `json:"problem,omitempty"`   // why Connected is unknown
 }
 
-// list prints the agents.
 func (a *commands) list() error {
 	p, err := a.place()
 	if err != nil {

@@ -14,7 +14,6 @@ const around = 3
 // maxTable limits the work of a diff, in pairs of lines.
 const maxTable = 4 << 20
 
-// line is a line of a diff; its mark says removed, added or unchanged.
 type line struct {
 	op   byte
 	text string

@@ -26,7 +26,6 @@ type record struct {
 	Files []recordedFile `json:"files"`
 }
 
-// recordedFile is one file that was changed.
 type recordedFile struct {
 	Path   string            `json:"path"`
 	Backup string            `json:"backup,omitempty"` // name of the copy made before, in the record's folder; "" if the file did not exist
@@ -116,7 +115,6 @@ func (r *record) writeIn(dir, backups string, texts [][]byte) error {
 	return writeFile(filepath.Join(dir, recordName), append(b, '\n'), 0o600)
 }
 
-// remove removes the record and its backups.
 func (r *record) remove() error {
 	dir, err := recordFolder(r.Agent)
 	if err != nil {

@@ -48,7 +48,6 @@ const (
 	maxStateFile = 64 << 20
 )
 
-// manifest lists the content of an archive.
 type manifest struct {
 	Format int       `json:"format"`
 	Ken    string    `json:"ken"` // version of the program that wrote it
@@ -171,7 +170,6 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 	return info.Size(), left, nil
 }
 
-// stateOf returns the state folder of a layer's project.
 func stateOf(l *middleware.Layer) string {
 	cfg := l.Config()
 	return cfg.State(l.Root())
@@ -193,7 +191,6 @@ func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, 
 	return addFolder(archive, ownersPrefix+bolt.FolderName(owner), copied, made)
 }
 
-// addFolder adds the files of a folder and its subfolders.
 func addFolder(archive *tar.Writer, name, dir string, made time.Time) error {
 	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -421,7 +418,6 @@ func extract(r io.Reader, file string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// place moves the extracted files to their places.
 func place(dir, state string, owners []string, broken func(error) error) error {
 	for _, owner := range owners {
 		folder := filepath.Join(dir, ownersPrefix, bolt.FolderName(owner))

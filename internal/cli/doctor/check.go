@@ -20,7 +20,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// checkFlags holds the flags of ken check.
 type checkFlags struct{ all, repair, yes, forgotten bool }
 
 func (a *commands) checkCommand() *cobra.Command {
@@ -107,7 +106,6 @@ func (a *commands) ownersToCheck(l *middleware.Layer, all bool) ([]string, error
 	return []string{cmp.Or(a.Owner, l.Config().Knowledge.Owner)}, nil
 }
 
-// withOwner runs fn on the store of an owner.
 func withOwner(ctx context.Context, l *middleware.Layer, owner string, fn func(store.Engine) error) error {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -139,7 +137,6 @@ func (a *commands) printChecks(views []checkView) error {
 	return nil
 }
 
-// repairStores repairs the stores.
 func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	r, err := a.Configuration()
 	if err != nil {
@@ -183,7 +180,6 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	return nil
 }
 
-// forgottenCheck is the result of a search for forgotten claims of one owner.
 type forgottenCheck struct {
 	Owner  string          `json:"owner"`
 	Checks []inspect.Check `json:"checks"`

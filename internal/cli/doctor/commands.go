@@ -7,7 +7,6 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.

@@ -218,7 +218,6 @@ func (a *commands) initCommand() *cobra.Command {
 	}
 }
 
-// createFile writes a file, unless it exists.
 func createFile(path, text string) (cli.WrittenFile, error) {
 	created, err := cli.CreateFile(path, text)
 	return cli.WrittenFile{Path: path, Created: created}, err

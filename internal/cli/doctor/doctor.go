@@ -28,7 +28,6 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// finding is the result of one check of the doctor.
 type finding struct {
 	Check  string `json:"check"`
 	State  state  `json:"state"`
@@ -237,7 +236,6 @@ const (
 	kindGateway embedderKind = "gateway"
 )
 
-// embedderFacts describes the embedder in JSON.
 type embedderFacts struct {
 	Kind  embedderKind  `json:"kind"`
 	Model string        `json:"model"`
@@ -293,7 +291,6 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 var differentTexts = []string{"an invoice is overdue", "the harbour lies in fog", "compile the parser again", "violins and a rehearsal", "two eggs and some flour",
 	"a comet behind the telescope", "the tunnel under the river", "passwords expire in spring", "the horse wears no saddle", "snow on the railway"}
 
-// embedderOf describes the embedder of a layer.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
 	cfg := l.Config()
 	f := &embedderFacts{Model: l.Operator().Embedder().Model(), Dim: dim}

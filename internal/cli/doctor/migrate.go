@@ -20,7 +20,6 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// movedOwner is the result for one owner, in JSON.
 type movedOwner struct {
 	Owner  string  `json:"owner"`
 	State  string  `json:"state"` // waits, begun or done; "failed" with an error

@@ -54,7 +54,6 @@ func figures(c *calibrate.Calibration) calibrate.Figures {
 	return c.Hybrid
 }
 
-// describeCalibration describes the result of the calibration in a sentence.
 func describeCalibration(c *calibrate.Calibration) string {
 	switch {
 	case c.Harms():
@@ -67,7 +66,6 @@ func describeCalibration(c *calibrate.Calibration) string {
 	return fmt.Sprintf("Vector search has its full weight (factor %g), although it does not improve these test questions", c.Factor)
 }
 
-// suggestEmbedder says how to get a better embedder.
 func suggestEmbedder(cfg *config.Config) string {
 	switch cfg.EmbedProvider() {
 	case config.ProviderBuiltin:

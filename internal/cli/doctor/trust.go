@@ -105,7 +105,6 @@ func (a *commands) printTrusted(v trustView) error {
 	return a.Show(v, func() { fmt.Fprintf(a.Out, "All settings of %s apply.\n", v.Root) })
 }
 
-// showTrust prints what the project's files would do.
 func (a *commands) showTrust(v trustView) {
 	if len(v.Asks) > 0 {
 		fmt.Fprintf(a.Err, "%s says:\n", cli.Cell(v.File))
@@ -195,7 +194,6 @@ func (a *commands) revokeTrust() error {
 	return a.Show(map[string]bool{"configuration": gone, "state": disowned}, func() { fmt.Fprintln(a.Out, did) })
 }
 
-// examineTrust reports the project's settings that are ignored.
 func examineTrust(r *config.Resolved) finding {
 	f := finding{Check: "trust", State: stateWarn, Detail: r.Notice(), Try: "Run ken trust: it shows what the project's files would do, and asks.",
 		Data: viewTrust(r)}

@@ -29,7 +29,6 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -77,7 +76,6 @@ func openTable(args []string) (*table.Model, error) {
 	return table.Read(args[0])
 }
 
-// tableSummary is a table in JSON.
 type tableSummary struct {
 	Model  string     `json:"model"`
 	Dim    int        `json:"dim"`
@@ -158,7 +156,6 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	return cmd
 }
 
-// adapted is the result of ken embed adapt, in JSON.
 type adapted struct {
 	Report adapt.Report `json:"report"`
 	Mined  pairs.Report `json:"mined"`

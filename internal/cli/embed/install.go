@@ -62,7 +62,6 @@ func (a *commands) embedInstallCommand() *cobra.Command {
 	return cmd
 }
 
-// installable is a row of the list, in JSON.
 type installable struct {
 	Name      string `json:"name"`
 	Bytes     int64  `json:"bytes"`

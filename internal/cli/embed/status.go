@@ -31,7 +31,6 @@ func (a *commands) embedStatusCommand() *cobra.Command {
 	}
 }
 
-// embedStatus is the state of a store's vectors, in JSON.
 type embedStatus struct {
 	Model    string  `json:"model"`
 	Embedded int     `json:"embedded"` // records with a vector of the model

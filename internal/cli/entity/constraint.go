@@ -301,7 +301,6 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 	return cmd
 }
 
-// dependencyView is a dependency in JSON.
 type dependencyView struct {
 	Source   string        `json:"source"`
 	Type     string        `json:"type"`

@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -335,7 +334,6 @@ func (a *commands) showOptions(ctx context.Context, l *middleware.Layer) func(*e
 	}
 }
 
-// aliasNames lists the names that are aliases.
 func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	f, err := cli.StandingFilter(nil)
 	if err != nil {

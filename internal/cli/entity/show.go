@@ -192,7 +192,6 @@ func (a *commands) entityBackfillCommand() *cobra.Command {
 	return cmd
 }
 
-// backfillView is the progress of filing, in JSON.
 type backfillView struct {
 	Coverage classify.Coverage `json:"coverage"`
 	Share    float64           `json:"share"` // share of the claims that are filed

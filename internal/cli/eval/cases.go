@@ -30,7 +30,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// casesOptions holds the flags of eval test.
 type casesOptions struct {
 	store, export, config string
 	junit, run            string
@@ -125,7 +124,6 @@ func (o *casesOptions) load(files []string) (list []cases.Case, err error) {
 	return list, nil
 }
 
-// casesOptions returns the options of a test run from the flags.
 func (a *commands) casesOptions(o *casesOptions) (opts cases.Options, err error) {
 	if o.store != "" && o.export != "" {
 		return opts, &ken.Error{Code: ken.CodeInvalid, Field: "--store", Msg: "given beside --export", Try: "Keep one of the two."}
@@ -158,7 +156,6 @@ func stateFolder(dir string) (string, error) {
 	return "", &ken.Error{Code: ken.CodeNotFound, Field: "--store", Msg: "no store in " + dir, Try: "Name a project's folder, or the one in its knowledge.db_path."}
 }
 
-// generateOptions holds the flags of eval generate.
 type generateOptions struct {
 	out               string
 	n                 int
@@ -210,7 +207,6 @@ func (a *commands) evalGenerateCommand() *cobra.Command {
 	return cmd
 }
 
-// generated is the result of eval generate, in JSON.
 type generated struct {
 	Out       string                 `json:"out,omitempty"`
 	Records   int                    `json:"records"`

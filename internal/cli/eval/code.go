@@ -17,7 +17,6 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// codeOptions holds the flags of eval code.
 type codeOptions struct {
 	data, repositories string
 	set                []string

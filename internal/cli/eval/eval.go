@@ -21,7 +21,6 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -30,7 +29,6 @@ func Commands(app *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.evalCommand()}
 }
 
-// evalCommand groups the commands that measure Ken.
 func (a *commands) evalCommand() *cobra.Command {
 	return cli.WithSubcommands(&cobra.Command{
 		Use:   "eval",
@@ -44,7 +42,6 @@ func (a *commands) evalCommand() *cobra.Command {
 	}, a.evalSweepCommand(), a.evalCompareCommand(), a.evalTestCommand(), a.evalGenerateCommand(), a.evalScorerCommand(), a.evalCodeCommand(), a.evalLearnCommand())
 }
 
-// sweepOptions holds the flags of eval sweep.
 type sweepOptions struct {
 	data                         string
 	modes, config                string
@@ -220,7 +217,6 @@ func (o *sweepOptions) open(ctx context.Context, path string) (*dataset.Set, err
 	return set, set.Add(more...)
 }
 
-// showSweep prints the reports, and writes the requested files.
 func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	if o.htmlFile != "" {
 		if err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) }); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/kenlayer/ken/internal/evals/learning"
 )
 
-// learnOptions holds the flags of eval learn.
 type learnOptions struct {
 	data, texts, only string
 	set               []string
@@ -127,7 +126,6 @@ func (a *commands) printLearn(reports []learning.Report, misses bool) error {
 	return nil
 }
 
-// printMisses prints the wrong results of each case.
 func (a *commands) printMisses(r *learning.Report) {
 	fmt.Fprintf(a.Out, "%s (%s)\n", r.Case, r.Lang)
 	for i := range r.Claims {

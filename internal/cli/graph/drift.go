@@ -167,7 +167,6 @@ func (a *commands) printDrift(o *driftOptions, r *drift.Report) error {
 	return drift.WriteText(a.Out, r)
 }
 
-// baselineView is the result for a baseline, in JSON.
 type baselineView struct {
 	Path    string        `json:"path"`
 	Changed bool          `json:"changed"`

@@ -75,7 +75,6 @@ func (a *commands) graphImportCommand() *cobra.Command {
 	return cmd
 }
 
-// imported is the result of an import, in JSON.
 type imported struct {
 	scip.Report
 	Taken  int              `json:"taken"` // files

@@ -22,7 +22,6 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -117,7 +116,6 @@ var (
 		codegraph.KindMethod, codegraph.KindProperty, codegraph.KindFunction, codegraph.KindVariable, codegraph.KindDecision})
 )
 
-// buildFlags holds the flags of ken graph build.
 type buildFlags struct{ types, noTypes, fresh bool }
 
 func (a *commands) graphBuildCommand() *cobra.Command {
@@ -144,7 +142,6 @@ func (a *commands) graphBuildCommand() *cobra.Command {
 	return cmd
 }
 
-// built is the result of ken graph build, in JSON.
 type built struct {
 	codegraph.Report
 	Types    *typed.Report `json:"types,omitempty"`
@@ -256,18 +253,15 @@ func (a *commands) printUnread(r *codegraph.Report) {
 	}
 }
 
-// pageFlags adds the flags that select a page of a list.
 func pageFlags(cmd *cobra.Command, p *codegraph.Page) {
 	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "list at most `N`, 1 to 1000")
 	cmd.Flags().IntVar(&p.Offset, "offset", 0, "leave out the first `N`")
 }
 
-// checkPage returns an error for an invalid page.
 func checkPage(p codegraph.Page) error {
 	return cmp.Or(cli.Between("--limit", p.Limit, 1, codegraph.MaxLimit), cli.Between("--offset", p.Offset, 0, codegraph.MaxOffset))
 }
 
-// kindFlag adds a flag for a list of kinds.
 func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
 	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `KIND`: "+strings.Join(all, ", ")+" (repeatable)")
 	completeWith(cmd, "kind", all)
@@ -278,7 +272,6 @@ func completeWith(cmd *cobra.Command, flag string, words []string) {
 	cli.CompleteFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkKinds converts the values of a flag to kinds.
 func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	for _, s := range said {
 		if !slices.Contains(all, s) {
@@ -289,7 +282,6 @@ func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	return out, nil
 }
 
-// noteMore prints how to see the next page.
 func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	switch next := p.Offset + shown; {
 	case total == 0:
@@ -301,7 +293,6 @@ func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	}
 }
 
-// graphStatus is the state of the graph, in JSON.
 type graphStatus struct {
 	Counts   codegraph.Counts        `json:"counts"`
 	Changed  int                     `json:"changed"` // files changed since it was saved

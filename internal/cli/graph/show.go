@@ -111,7 +111,6 @@ func locationSuffix(path string, line int) string {
 	return ""
 }
 
-// printOmitted prints how many entries a list leaves out.
 func (a *commands) printOmitted(n int) {
 	if n > 0 {
 		fmt.Fprintf(a.Out, "  … and %d more\n", n)

@@ -30,7 +30,6 @@ func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out
 var attentionEvents = cli.Words([]attention.Event{attention.Disputed, attention.Contradicts, attention.Superseded, attention.Unsure, attention.Rejected,
 	attention.Rule, attention.ForgetRequested, attention.DisputeRequested})
 
-// attentionOptions holds the flags that select items.
 type attentionOptions struct {
 	event    string
 	all, yes bool
@@ -117,7 +116,6 @@ func oneByOne(it *attention.Item) error {
 		Try: "Use one of its commands: ken attention --event " + string(it.Event) + " lists them."}
 }
 
-// settle is a function that settles one item.
 type settle func(context.Context, *operator.Desk, store.Engine, *attention.Item) error
 
 func (a *commands) settleCommand(name, short, long, example, done string, fn settle) *cobra.Command {

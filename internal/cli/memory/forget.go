@@ -91,7 +91,6 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 // givenLines is how many turns are listed.
 const givenLines = 20
 
-// printGiven prints the turns that were given a claim.
 func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
@@ -249,7 +248,6 @@ func (a *commands) gcCommand() *cobra.Command {
 	return cmd
 }
 
-// gcView is a change and its result, in JSON.
 type gcView struct {
 	lifecycle.Change
 	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed

@@ -79,7 +79,6 @@ func (a *commands) importCommand() *cobra.Command {
 
 func formatNames() string { return strings.Join(cli.Words(foreign.Formats()), ", ") }
 
-// importSource is a file to import.
 type importSource struct {
 	path   string
 	name   string // for messages and keys
@@ -136,7 +135,6 @@ func (a *commands) importFiles(ctx context.Context, files []string, o *importOpt
 	})
 }
 
-// showClaim prints a claim of a dry run.
 func (a *commands) showClaim(c *ken.Claim) {
 	if a.JSON {
 		return

@@ -24,7 +24,6 @@ const (
 	maxBatches  = 2    // batches in progress: one is prepared while the other is written
 )
 
-// importSummary counts the results of an import, in JSON.
 type importSummary struct {
 	Owner     string `json:"owner"`
 	DryRun    bool   `json:"dry_run,omitempty"` // nothing was written
@@ -43,7 +42,6 @@ type importSummary struct {
 	Problems []*importProblem `json:"problems,omitempty"`
 }
 
-// importProblem groups errors of the same kind.
 type importProblem struct {
 	Count int      `json:"count"`
 	At    []string `json:"at"`     // the first places, as file:line
@@ -123,7 +121,6 @@ func (im *importer) skip(why string) {
 	im.sum.LeftOut[why]++
 }
 
-// add adds a line to the current batch.
 func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	if im.next == nil {
 		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
@@ -289,7 +286,6 @@ func (im *importer) settle() {
 	im.progress.Update("import", im.sum.Written+im.sum.Unchanged+im.sum.Failed, 0)
 }
 
-// count counts a line that was imported.
 func (im *importer) count(l *importedLine, changed bool) {
 	if changed {
 		im.sum.Written++

@@ -25,7 +25,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// learnOptions holds a claim's fields, from flags.
 type learnOptions struct {
 	kind, heading, status  string
 	confidence, importance float64
@@ -142,12 +141,10 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	})
 }
 
-// views returns claims as they are in JSON.
 func views(l *middleware.Layer, claims []ken.Claim) []inspect.Claim {
 	return cli.Map(claims, func(c *ken.Claim) inspect.Claim { return l.Operator().View(*c) })
 }
 
-// claim builds the claim from the flags.
 func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error) {
 	ev, err := o.evidence.mechanicalEvidence(root, now)
 	if err != nil {
@@ -229,7 +226,6 @@ func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ke
 	return out, nil
 }
 
-// evidenceFlags holds the flags that give evidence for a claim.
 type evidenceFlags struct {
 	files, urls, tests []string
 	command            string

@@ -23,7 +23,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// recallOptions holds the flags of recall.
 type recallOptions struct {
 	limit                   int
 	mode, minTrust          string
@@ -158,7 +157,6 @@ func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	}))
 }
 
-// recallArchived searches the archived claims.
 func (a *commands) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
 	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
 		if given {
@@ -183,14 +181,12 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 	})
 }
 
-// batchQuestion is one line of a batch.
 type batchQuestion struct {
 	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, returned unchanged
 	Question string          `json:"question"`
 	Scope    string          `json:"scope,omitempty"`
 }
 
-// batchAnswer is one line of the answers.
 type batchAnswer struct {
 	batchQuestion
 	middleware.RecallAnswer

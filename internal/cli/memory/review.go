@@ -24,7 +24,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// memoryIDs returns the claims in MEMORY.md.
 func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := cli.Desk(l, s).Memory(ctx, true)
 	for i := range all {
@@ -84,7 +83,6 @@ func (a *commands) memoryCommand() *cobra.Command {
 		})
 }
 
-// decide applies a verdict and prints the resulting claim.
 func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, v.ID)
@@ -174,7 +172,6 @@ func (a *commands) keyReader() *keyReader {
 	return k
 }
 
-// isTerminal reports whether the keys come from a terminal.
 func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
 // key calls ask and returns a letter in lower case, '\n' for an empty line, noKey
@@ -291,7 +288,6 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 	})
 }
 
-// reviewer asks the user about claims.
 type reviewer struct {
 	a       *commands
 	desk    *operator.Desk
@@ -332,7 +328,6 @@ func claimKind(c *ken.Claim) string {
 	return string(c.Kind)
 }
 
-// show prints a claim and its evidence.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
 	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, claimKind(c), c.Status, seenCount(c), cli.Printable(c.Text))
 	const some = 4

@@ -182,7 +182,6 @@ func (a *commands) skillAddCommand() *cobra.Command {
 	}
 }
 
-// addedSkill is the result for one playbook, in JSON.
 type addedSkill struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
@@ -254,7 +253,6 @@ func (a *commands) readSkill(path string) (skill.Skill, error) {
 	return sk, nil
 }
 
-// addSkill stores one playbook.
 func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Skill, now time.Time) (addedSkill, error) {
 	out := addedSkill{Name: sk.Name, Change: "added", Path: sk.Path, Missing: sk.Missing}
 	c, err := sk.Claim(cli.CurrentUser(), now)

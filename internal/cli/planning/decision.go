@@ -85,7 +85,6 @@ func decisionStatuses(all bool) []string {
 	return cli.Words(slices.DeleteFunc(adr.Statuses(), func(s adr.Status) bool { return !all && s == adr.Superseded }))
 }
 
-// fixed returns a list that always offers the same words.
 func fixed(list ...string) func(context.Context) []string {
 	return func(context.Context) []string { return list }
 }
@@ -180,7 +179,6 @@ func (p fileProblem) String() string {
 	return at + ": " + cli.Cell(p.Text)
 }
 
-// printProblems prints problems, and returns an error if there are any.
 func (a *commands) printProblems(list []fileProblem, none string) error {
 	err := a.Show(map[string]any{"problems": list}, func() {
 		for _, p := range list {
@@ -218,7 +216,6 @@ func (a *commands) decisionCheckCommand() *cobra.Command {
 	}
 }
 
-// decisionFilter selects decisions.
 type decisionFilter struct {
 	statuses     []string
 	tag, governs string
@@ -320,7 +317,6 @@ func (a *commands) listDecisions(ctx context.Context, text string, o *decisionFi
 	})
 }
 
-// decisionRow is a decision in a list, in JSON.
 type decisionRow struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`

@@ -106,13 +106,11 @@ func (a *commands) changed(r *adr.Registry, err error, written ...adr.Record) er
 	return a.printChanged(r, written...)
 }
 
-// printChanged prints the decisions that were written.
 func (a *commands) printChanged(r *adr.Registry, changed ...adr.Record) error {
 	views := cli.Map(changed, func(d *adr.Record) decisionView { return viewOf(r, d) })
 	return a.Show(map[string]any{"decisions": views}, func() { a.printDecisions(cli.Map(changed, rowOf)) })
 }
 
-// draftFlags holds the content of a new decision, from flags.
 type draftFlags struct {
 	title, status, date, folder                          string
 	context, decision, consequences, confirmation, more  string
@@ -195,7 +193,6 @@ func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) 
 	return d, nil
 }
 
-// alternative parses "title: why".
 func alternative(s string, chosen bool) adr.Alternative {
 	title, text, _ := strings.Cut(s, ": ")
 	return adr.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(text), Chosen: chosen}
@@ -302,7 +299,6 @@ func (a *commands) decisionHistoryCommand() *cobra.Command {
 	}
 }
 
-// decisionView is a complete decision, in JSON.
 type decisionView struct {
 	decisionRow
 	StatusText   string            `json:"status_text,omitempty"` // as written in the file
@@ -406,7 +402,6 @@ func (a *commands) printDecision(v *decisionView) {
 	}
 }
 
-// bulletList formats a list, one item a line, with a mark before each.
 func bulletList(mark string, items []string) string {
 	var b strings.Builder
 	for _, i := range items {

@@ -30,7 +30,6 @@ func (a *commands) objectiveCommand() *cobra.Command {
 		a.objectiveUpdateCommand())
 }
 
-// withObjectives runs fn on the project's objectives.
 func (a *commands) withObjectives(fn func(*objective.Store) error) error {
 	r, err := a.Configuration()
 	if err != nil {
@@ -106,14 +105,12 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 	return cmd
 }
 
-// noteProblems prints unreadable files on standard error.
 func (a *commands) noteProblems(list []objective.Problem) {
 	for _, p := range list {
 		a.Note(fileProblem(p).String())
 	}
 }
 
-// objectiveView is an objective, in JSON.
 type objectiveView struct {
 	ID          string       `json:"id"`
 	Title       string       `json:"title"`
@@ -136,7 +133,6 @@ type progressView struct {
 	Share float64 `json:"share"` // 0 to 1
 }
 
-// goalTask is one step of an objective, in JSON.
 type goalTask struct {
 	Text   string     `json:"text"`
 	Done   bool       `json:"done"`
@@ -162,7 +158,6 @@ func optionalTime(t time.Time) *time.Time {
 	return &t
 }
 
-// printObjectives prints objectives as a table.
 func (a *commands) printObjectives(list ...objective.Objective) error {
 	return a.ShowTable(map[string]any{"objectives": cli.Map(list, objectiveViewOf)}, "there are no such objectives",
 		[]string{"ID", "STATUS", "DONE", "CHANGED", "TITLE"}, cli.Map(list, func(o *objective.Objective) []string {
@@ -225,7 +220,6 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// splitCommas splits a list at commas.
 func splitCommas(s string) (out []string) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" {

@@ -149,7 +149,6 @@ func newPlanProgress(a *commands, root string, p *plan.Plan) *planProgress {
 	return v
 }
 
-// planEventView is a line of ken plan run --json.
 type planEventView struct {
 	Time    time.Time    `json:"time"`
 	Event   runner.State `json:"event"`
@@ -307,7 +306,6 @@ func notDone(r *runner.Report) error {
 		Try: "Fix the cause, and continue with ken plan run --resume."}
 }
 
-// planEndView is the last line of a run, in JSON.
 type planEndView struct {
 	Event   string               `json:"event"`
 	ID      string               `json:"id"`
@@ -317,7 +315,6 @@ type planEndView struct {
 	Counts  map[runner.State]int `json:"counts"`
 }
 
-// printRun prints the result of each agent.
 func (a *commands) printRun(r *runner.Report) error {
 	if a.JSON {
 		v := planEndView{Event: "end", ID: r.ID, OK: r.OK(), Seconds: r.Ended.Sub(r.Started).Seconds(), Agents: len(r.Outcomes), Counts: map[runner.State]int{}}

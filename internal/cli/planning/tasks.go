@@ -24,7 +24,6 @@ func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []st
 	return out, err
 }
 
-// tasksOptions holds the flags that select tasks.
 type tasksOptions struct {
 	statuses []string
 	about    string

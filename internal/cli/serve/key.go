@@ -146,7 +146,6 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 	return nil
 }
 
-// keyView is a key in a list, in JSON.
 type keyView struct {
 	operator.Key
 	Configured bool `json:"configured,omitempty"` // configured under gateway.keys

@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// mcpOptions holds the flags of mcp.
 type mcpOptions struct {
 	http           string
 	project, agent string
@@ -61,7 +60,6 @@ func (a *commands) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// caller returns the client's identity from the flags.
 func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
 	c := tools.Caller{Owner: owner, Project: o.project, Agent: o.agent, Rights: []tools.Right{tools.Read, tools.Write}}
 	if o.readOnly {

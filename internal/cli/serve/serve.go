@@ -28,7 +28,6 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -37,13 +36,11 @@ func Commands(app *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.serveCommand(), c.keyCommand(), c.mcpCommand()}
 }
 
-// openAI is the default upstream.
 const openAI = "https://api.openai.com/v1"
 
 // noUpstream is the value of --upstream for none.
 const noUpstream = "none"
 
-// serveOptions holds the flags of serve.
 type serveOptions struct {
 	upstream, listen, log string
 	debug, child, shared  bool

@@ -115,7 +115,6 @@ func (a *commands) printProvenance(v *provenance.View) {
 	a.noteOmitted(v)
 }
 
-// pieceLine formats a piece of evidence on one line.
 func pieceLine(p *provenance.Piece) string {
 	line := string(p.Kind) + " " + cli.Cell(p.Reference)
 	if p.ExitCode != nil {
@@ -142,7 +141,6 @@ func pieceLine(p *provenance.Piece) string {
 	return line
 }
 
-// noteOmitted prints how much is not shown.
 func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {

@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
@@ -105,7 +104,6 @@ func (a *commands) showSessions(all []session.Info) error {
 	return a.ShowTable(map[string]any{"sessions": all}, "there was no session yet", []string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
 }
 
-// outcomeOf describes a session's outcome in a line.
 func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
@@ -355,7 +353,6 @@ func (a *commands) showJobs(all []jobs.Job, none string) error {
 	return a.ShowTable(map[string]any{"jobs": append([]jobs.Job{}, all...)}, none, []string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
 }
 
-// resultOf describes a job's outcome in a line.
 func resultOf(j *jobs.Job) string {
 	switch {
 	case j.State == jobs.Running && j.Progress != nil:
