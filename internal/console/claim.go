@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -224,12 +223,7 @@ func claimText(v *visit) error {
 		if err != nil {
 			return err
 		}
-		h := v.w.Header()
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-		v.w.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(v.w, c.Text) // fails if the visitor is gone
-		return nil
+		return v.plainText(c.Text)
 	})
 }
 
@@ -238,11 +232,7 @@ func claimText(v *visit) error {
 func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
-		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
-		if err != nil {
-			return err
-		}
-		return v.redirectDone(v.returnPath(pathOf("claims", id)), did)
+		return v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) })
 	}
 }
 
@@ -275,9 +265,7 @@ func supersedeClaim(v *visit) error {
 		case by != "" && text != "":
 			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "both a new text and another claim are given", Try: "Give one of the two."}
 		case by != "":
-			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page is accepted too
-				by = by[i+1:]
-			}
+			by = by[strings.LastIndexByte(by, '/')+1:] // the address of its page is accepted too
 			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
 				return err
 			}
@@ -355,10 +343,7 @@ func writeClaim(v *visit) error {
 
 // commas splits a list at commas.
 func commas(s string) []string {
-	parts := strings.Split(s, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
+	parts := mapped(strings.Split(s, ","), func(p *string) string { return strings.TrimSpace(*p) })
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
@@ -398,9 +383,7 @@ func forgetPage(v *visit) error {
 			return "", nil, err
 		}
 		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
-		for i := range blast.Claims[:len(blast.Claims)-b.More] {
-			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].Claim, v.now()), blast.Claims[i].Why})
-		}
+		b.Rows = mapped(blast.Claims[:len(blast.Claims)-b.More], func(c *inspect.BlastClaim) forgetPreviewRow { return forgetPreviewRow{rowOf(&c.Claim, v.now()), c.Why} })
 		return "blast", b, nil
 	})
 }
@@ -437,10 +420,7 @@ func forgetClaim(v *visit) error {
 		if err != nil {
 			return "", nil, err
 		}
-		claims := make([]ken.Claim, len(was.Claims))
-		for i := range was.Claims {
-			claims[i] = was.Claims[i].Claim.Claim
-		}
+		claims := mapped(was.Claims, func(c *inspect.BlastClaim) ken.Claim { return c.Claim.Claim })
 		b.Checks, err = v.con.layer.Operator().CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
 		if err != nil {
 			b.Clean, b.Failed = false, err.Error()

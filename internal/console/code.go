@@ -49,12 +49,10 @@ type codeBody struct {
 var nodeKinds = []codegraph.Kind{codegraph.KindFunction, codegraph.KindMethod, codegraph.KindType, codegraph.KindInterface, codegraph.KindVariable,
 	codegraph.KindProperty, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindFile, codegraph.KindDecision}
 
-// kindNames gives the display names of kinds that have another name in the graph.
-var kindNames = map[codegraph.Kind]string{codegraph.KindDecision: "decision"}
-
+// kindName returns the display name of a kind.
 func kindName(k codegraph.Kind) string {
-	if n, ok := kindNames[k]; ok {
-		return n
+	if k == codegraph.KindDecision {
+		return "decision"
 	}
 	return string(k)
 }
@@ -207,7 +205,9 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	b.Excerpts = v.excerpts(view, s.Places)
 	b.Members = s.Members[:min(len(s.Members), maxMembers)]
 	b.MembersOut = s.MemberAll - len(b.Members)
-	b.Decisions = decisionsOf(s)
+	b.Decisions = mapped(s.Governed, func(r *codegraph.Ref) governing { // it, its file or its package
+		return governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess}
+	})
 	from := v.intParam("before", 0, 0, codegraph.MaxOffset)
 	var refs codegraph.Refs
 	if len(s.In) > 0 {
@@ -218,7 +218,9 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	if n := from + len(refs.Refs); len(refs.Refs) > 0 && n < refs.Total {
 		b.RefNext = withParam(v.r.URL, "before", strconv.Itoa(n)) + "#refs"
 	}
-	b.Refs, b.Out, b.RefKinds = refRows(refs.Refs), outRows(s.Out), v.refKinds(s.In)
+	b.Refs = mapped(refs.Refs, func(r *codegraph.Ref) refRow { return refRow{*r, edgeLabels[r.Kind].in} })
+	b.Out = mapped(s.Out, func(k *codegraph.KindCount) outRow { return outRow{*k, edgeLabels[k.Kind].out} })
+	b.RefKinds = v.refKinds(s.In)
 	if b.Dependents, err = view.Dependents(s.ID, dependentSteps, codegraph.Page{Limit: maxDependents}); err != nil {
 		return err
 	}
@@ -250,14 +252,6 @@ func describeNode(s *codegraph.NodeDetails) string {
 		words = append(words, s.Language)
 	}
 	return strings.Join(words, " · ")
-}
-
-// decisionsOf returns the decisions that govern a symbol, its file or its package.
-func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
-	for _, r := range s.Governed {
-		out = append(out, governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess})
-	}
-	return out
 }
 
 // claimsAbout finds the claims about a symbol: those that name it, or have it as
@@ -328,26 +322,10 @@ type refRow struct {
 	Says string
 }
 
-func refRows(refs []codegraph.Ref) []refRow {
-	out := make([]refRow, len(refs))
-	for i := range refs {
-		out[i] = refRow{refs[i], edgeLabels[refs[i].Kind].in}
-	}
-	return out
-}
-
 // outRow is the number of edges of a kind from a symbol to others.
 type outRow struct {
 	codegraph.KindCount
 	Says string
-}
-
-func outRows(counts []codegraph.KindCount) []outRow {
-	out := make([]outRow, len(counts))
-	for i := range counts {
-		out[i] = outRow{counts[i], edgeLabels[counts[i].Kind].out}
-	}
-	return out
 }
 
 // refKind is a kind of references to a symbol, with a link that filters by it.
@@ -408,10 +386,7 @@ type sourceLine struct {
 // the one that the graph was built from, because lines of another version would be
 // wrong.
 func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
-	out := make([]excerpt, len(places))
-	for i := range places {
-		out[i].Place = places[i]
-	}
+	out := mapped(places, func(p *codegraph.Place) excerpt { return excerpt{Place: *p} })
 	root, err := projectfile.Open(v.con.layer.Root())
 	if err != nil {
 		v.con.opts.Log.Warn("show source", "cause", err)

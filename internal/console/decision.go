@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -60,7 +61,7 @@ func decisionPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := decisionBody{Row: decisionRowOf(r), Record: &r, FilePath: filePath(r.Path)}
+	b := decisionBody{Row: decisionRowOf(&r), Record: &r, FilePath: filePath(r.Path)}
 	if said := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(said), b.Row.Status) {
 		b.StatusSays = said
 	}
@@ -79,11 +80,7 @@ func decisionPage(v *visit) error {
 	}
 	b.Chain = chainOf(&r, line)
 	b.Supersedes, b.Successors = references(r.Supersedes, line), references(r.SupersededBy, line)
-	for _, p := range reg.Problems() {
-		if p.Path == r.Path {
-			b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
-		}
-	}
+	b.Problems = mapped(slices.DeleteFunc(reg.Problems(), func(p decision.Problem) bool { return p.Path != r.Path }), fileProblemOf)
 	if v.canOperate() {
 		b.fillActions(reg, &r)
 	}
@@ -188,10 +185,7 @@ func referencedPath(ref decision.Reference, line []decision.Record) string {
 // references returns a record's references, with links to existing records.
 func references(refs []decision.Reference, line []decision.Record) (out []choice) {
 	for _, ref := range refs {
-		c := choice{Name: ref.ID}
-		if c.Name == "" {
-			c.Name = ref.Text
-		}
+		c := choice{Name: cmp.Or(ref.ID, ref.Text)}
 		if ref.Partial {
 			c.Value = "in part"
 		}
@@ -225,7 +219,7 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	}
 	for _, o := range reg.List() {
 		if (o.Status == decision.Accepted || o.Status == decision.Proposed) && !o.Archived && o.Path != r.Path && len(b.Others) < maxOffered {
-			b.Others = append(b.Others, decisionRowOf(o))
+			b.Others = append(b.Others, decisionRowOf(&o))
 		}
 	}
 }
@@ -352,7 +346,7 @@ func newDecisionPage(v *visit) error {
 }
 
 func (b *decisionForm) supersedes(r *decision.Record) {
-	row := decisionRowOf(*r)
+	row := decisionRowOf(r)
 	b.Old, b.OldHash = &row, r.Hash
 }
 

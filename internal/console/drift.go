@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,9 +115,7 @@ func (v *visit) fillDrift(b *driftBody) {
 	}
 	b.Summary, b.Warnings, b.Fixed = c.report.Summary(), c.report.Warnings, c.report.Fixed
 	v.fillNewViolations(c, b)
-	for i := range c.report.Known[:min(len(c.report.Known), maxKnown)] {
-		b.Known = append(b.Known, v.violation(&c.report.Known[i]))
-	}
+	b.Known = mapped(c.report.Known[:min(len(c.report.Known), maxKnown)], v.violation)
 	b.MoreOf = len(c.report.Known) - len(b.Known)
 	b.layers(c)
 }
@@ -154,8 +151,11 @@ func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
 
 // errorPages splits the errors of a manifest or a baseline, one per line.
 func errorPages(err error) (out []errorPage) {
-	var many interface{ Unwrap() []error }
-	if !errors.As(err, &many) {
+	many, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	if !ok {
 		return []errorPage{errorPageOf(err)}
 	}
 	for _, err := range many.Unwrap() {
@@ -184,12 +184,7 @@ func driftProposal(v *visit) error {
 	case c.proposal == nil:
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is an architecture file already, and nothing is proposed", Try: "Look at " + drift.DefaultManifest + "."}
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(c.proposal)))
-	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(c.proposal) // fails if the visitor is gone
-	return nil
+	return v.plainText(string(c.proposal))
 }
 
 // driftResult is the result of a comparison and its time.

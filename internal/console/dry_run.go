@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -181,8 +182,8 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 // markInvalid records an invalid value at the field that the error names, or else at the
 // field of key. It returns false if there is no such field.
 func (f *settingsForm) markInvalid(key string, err error) bool {
-	var e *ken.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*ken.Error](err)
+	if !ok {
 		return err == nil
 	}
 	for i := range f.Fields {
@@ -357,8 +358,7 @@ func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
 	t, err := v.con.layer.Operator().TurnAsked(v.ctx(), v.owner(), id)
 	if errors.Is(err, ken.ErrNotFound) {
 		p := errorPageOf(err)
-		var e *ken.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*ken.Error](err); ok {
 			p.Msg = e.Msg
 		}
 		return t, &p, nil
@@ -396,16 +396,8 @@ type blockSide struct {
 
 // sideOf splits a block into items. missing lists the ids of items whose text is unknown.
 func sideOf(p *receiptView, block string, missing []string) blockSide {
-	gone := map[string]bool{}
-	for _, id := range missing {
-		gone[id] = true
-	}
-	var ids []string
-	for i := range p.Items {
-		if id := p.Items[i].ID; !gone[id] {
-			ids = append(ids, id)
-		}
-	}
+	ids := mapped(p.Items, func(it *itemView) string { return it.ID })
+	ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(missing, id) })
 	return blockSide{p.Receipt, p.Items, partsOf(block, ids)}
 }
 

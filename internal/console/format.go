@@ -238,3 +238,12 @@ func windowTitle(s string) string {
 	}
 	return b.String()
 }
+
+// mapped returns what f makes of each item of a list.
+func mapped[T, R any](list []T, f func(*T) R) []R {
+	out := make([]R, len(list))
+	for i := range list {
+		out[i] = f(&list[i])
+	}
+	return out
+}

@@ -44,11 +44,11 @@ type healthBody struct {
 	Stretches []choice
 	From, To  string       // the period of the turns; "" for none
 	Lately    *recentTurns // nil while the turns are read for the first time
-	Modes     drawn
-	Latency   drawn
-	Stages    drawn
-	Chars     drawn
-	Cached    drawn
+	Modes     *drawing
+	Latency   *drawing
+	Stages    *drawing
+	Chars     *drawing
+	Cached    *drawing
 
 	Claims    int
 	Documents int
@@ -66,9 +66,6 @@ type healthBody struct {
 	Upstream string
 	Warnings []string
 }
-
-// drawn is a chart with the same figures as a table.
-type drawn struct{ Picture, Table template.HTML }
 
 // namedCount is a number with its name.
 type namedCount struct {
@@ -158,18 +155,10 @@ func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 		return err
 	}
 	b.Claims, b.Documents = p.Total, max(s.Len()-p.Total, 0)
-	for _, f := range p.Facets {
-		switch f.Name {
-		case facet.Status:
-			b.Statuses = chart.Stack(statusParts(f.Values))
-		case facet.Kind:
-			d := chart.BarsData{Title: "Claims by kind", Unit: "claims"}
-			for _, x := range f.Values {
-				d.Bars = append(d.Bars, chart.Bar{Label: x.Value, Value: float64(x.Count), Href: Prefix + "claims?kind=" + url.QueryEscape(x.Value)})
-			}
-			b.Kinds = chart.Bars(d)
-		}
-	}
+	b.Statuses = chart.Stack(statusParts(valuesOf(p.Facets, facet.Status)))
+	b.Kinds = chart.Bars(chart.BarsData{Title: "Claims by kind", Unit: "claims", Bars: mapped(valuesOf(p.Facets, facet.Kind), func(x *facet.Value) chart.Bar {
+		return chart.Bar{Label: x.Value, Value: float64(x.Count), Href: Prefix + "claims?kind=" + escapeQuery(x.Value)}
+	})})
 	return nil
 }
 
@@ -179,14 +168,10 @@ func (b *healthBody) draw() {
 	if w.Whole.Turns == 0 {
 		return
 	}
-	d := modeShares("How retrieval ran", w.Series)
-	b.Modes = drawn{chart.Shares(d), d.Table()}
-	for into, d := range map[*drawn]chart.LinesData{&b.Latency: w.latencies(), &b.Stages: w.stages(), &b.Chars: w.chars()} {
-		*into = drawn{chart.Lines(d), d.Table()}
-	}
+	b.Modes = draw(modeShares("How retrieval ran", w.Series), chart.Shares)
+	b.Latency, b.Stages, b.Chars = draw(w.latencies(), chart.Lines), draw(w.stages(), chart.Lines), draw(w.chars(), chart.Lines)
 	if w.Whole.CachedBytes+w.Whole.NewBytes > 0 {
-		d := w.cached()
-		b.Cached = drawn{chart.Shares(d), d.Table()}
+		b.Cached = draw(w.cached(), chart.Shares)
 	}
 }
 

@@ -220,10 +220,7 @@ func (w *recentTurns) stages() chart.LinesData {
 	longest := slices.Clone(w.Whole.Stages)
 	slices.SortStableFunc(longest, func(a, b ledger.Stage) int { return cmp.Compare(b.MS, a.MS) })
 	longest = longest[:min(len(longest), maxStages)]
-	names := make([]string, len(longest))
-	for i, s := range longest {
-		names[i] = s.Name
-	}
+	names := mapped(longest, func(s *ledger.Stage) string { return s.Name })
 	return w.lines("Where the time went: the longest stages, by their medians", "ms", true, names, func(b *ledger.Bucket, i int) float64 {
 		for _, s := range b.Stages {
 			if s.Name == names[i] {
@@ -264,10 +261,9 @@ func (w *recentTurns) lines(title, unit string, log bool, names []string, value 
 func (w *recentTurns) cached() chart.SharesData {
 	d := chart.SharesData{Title: "Bytes of requests: as in the one before, and new", Unit: "bytes", Names: []string{"cached", "new"},
 		Tones: []chart.Tone{chart.OK, ""}, Width: w.Step}
-	for i := range w.Series {
-		b := &w.Series[i]
-		d.Buckets = append(d.Buckets, chart.Bucket{At: b.From, Counts: []float64{float64(b.CachedBytes), float64(b.NewBytes)}})
-	}
+	d.Buckets = mapped(w.Series, func(b *ledger.Bucket) chart.Bucket {
+		return chart.Bucket{At: b.From, Counts: []float64{float64(b.CachedBytes), float64(b.NewBytes)}}
+	})
 	return d
 }
 

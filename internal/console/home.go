@@ -84,11 +84,7 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 		return err
 	}
 	b.Claims, b.Documents = p.Total, max(s.Len()-p.Total, 0)
-	for _, f := range p.Facets {
-		if f.Name == facet.Status {
-			b.Statuses = chart.Stack(statusParts(f.Values))
-		}
-	}
+	b.Statuses = chart.Stack(statusParts(valuesOf(p.Facets, facet.Status)))
 	b.Learned, err = v.readRows(s, p.IDs)
 	return err
 }
@@ -126,11 +122,7 @@ func (v *visit) lastTurns(b *homeBody) error {
 		return err
 	}
 	for i := range turns {
-		row := turnRowOf(turns[i], v.r.URL)
-		if q := said[i].Question; q != nil {
-			row.Question = q.Message.Text
-		}
-		b.Turns = append(b.Turns, row)
+		b.Turns = append(b.Turns, turnRowOf(turns[i], said[i].Question, v.r.URL))
 	}
 	if len(turns) == 0 {
 		b.First, b.New = v.welcome(), b.Claims == 0 && b.Counting == nil
@@ -167,11 +159,9 @@ var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, st
 
 // statusParts charts the number of claims by status.
 func statusParts(values []facet.Value) chart.StackData {
-	d := chart.StackData{Title: "Claims by status", Unit: "claims"}
-	for _, v := range values {
-		d.Parts = append(d.Parts, chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]})
-	}
-	return d
+	return chart.StackData{Title: "Claims by status", Unit: "claims", Parts: mapped(values, func(v *facet.Value) chart.Part {
+		return chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]}
+	})}
 }
 
 // pendingCounts holds the numbers in the navigation, and the attention queue. Counting reads

@@ -93,9 +93,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 			b.Next = Prefix + "jobs?state=" + string(state) + "&from=" + strconv.Itoa(from+most)
 		}
 	}
-	for i := range list[:min(len(list), most)] {
-		g.Jobs = append(g.Jobs, rowOfJob(list[i]))
-	}
+	g.Jobs = mapped(list[:min(len(list), most)], rowOfJob)
 	return g
 }
 
@@ -118,8 +116,8 @@ func (v *visit) jobChoices(b *jobsBody) {
 	}
 }
 
-func rowOfJob(j jobs.Job) jobRow {
-	return jobRow{Job: j, Title: jobTitle(&j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
+func rowOfJob(j *jobs.Job) jobRow {
+	return jobRow{Job: *j, Title: jobTitle(j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
 }
 
 // jobTitle returns what a job does.
@@ -156,7 +154,7 @@ func jobPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := jobBody{Now: v.now(), Job: rowOfJob(j), Session: jobSession(&j)}
+	b := jobBody{Now: v.now(), Job: rowOfJob(&j), Session: jobSession(&j)}
 	if utf8.Valid(j.Payload) {
 		b.Payload = string(j.Payload)
 	}

@@ -87,12 +87,11 @@ func (v *visit) answer(a *triedAnswer, messages []ken.Message) {
 
 // withoutSecrets returns the messages as a turn sends them.
 func withoutSecrets(messages []ken.Message) []ken.Message {
-	out := make([]ken.Message, len(messages))
-	for i, m := range messages {
-		m.Text, _ = guardrail.Redact(m.Text)
-		out[i] = m
-	}
-	return out
+	return mapped(messages, func(m *ken.Message) ken.Message {
+		out := *m
+		out.Text, _ = guardrail.Redact(m.Text)
+		return out
+	})
 }
 
 // withBlock inserts the blocks into the messages, as a turn does.

@@ -87,8 +87,8 @@ type fileProblem struct {
 	Text, Try  string
 }
 
-func newFileProblem(file string, line int, text, try string) fileProblem {
-	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
+func fileProblemOf(p *decision.Problem) fileProblem {
+	return fileProblem{File: p.Path, Path: filePath(p.Path), Line: p.Line, Text: p.Text, Try: p.Try}
 }
 
 // filePath returns the path of a file's page.
@@ -170,9 +170,9 @@ func filesPage(v *visit) error {
 			return err
 		}
 		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
-		for _, x := range values {
-			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)})
-		}
+		b.Files = mapped(values, func(x *facet.Value) facetValue {
+			return facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)}
+		})
 		return err
 	})
 	if err != nil {

@@ -148,11 +148,7 @@ func learnedClaims(claims []inspect.Claim, info *session.Info, now time.Time) []
 			}
 		}
 	}
-	out := make([]learnedClaim, len(claims))
-	for i := range claims {
-		out[i] = learnedClaim{rowOf(&claims[i], now), how[claims[i].ID]}
-	}
-	return out
+	return mapped(claims, func(c *inspect.Claim) learnedClaim { return learnedClaim{rowOf(c, now), how[c.ID]} })
 }
 
 // sessionAction returns a handler that changes the session of the path.
@@ -281,13 +277,7 @@ func agentPage(v *visit) error {
 			return err
 		}
 		b.OnlyAll, b.WroteN = only.Total, wrote.Total
-		for _, f := range wrote.Facets {
-			if f.Name == facet.Kind {
-				for _, x := range f.Values {
-					b.Kinds = append(b.Kinds, facetValue{Label: x.Value, Count: x.Count})
-				}
-			}
-		}
+		b.Kinds = mapped(valuesOf(wrote.Facets, facet.Kind), countOf)
 		if b.Only, err = v.readRows(s, only.IDs); err != nil {
 			return err
 		}
@@ -335,7 +325,7 @@ func (v *visit) addTimeline(b *sessionBody, turns []ledger.Turn) error {
 		}
 		b.Steps = append(b.Steps, timelineStep{Entry: e, Of: tools[e.Message.ToolCallID]})
 		for _, t := range behind[i] {
-			row := turnRowOf(t, v.r.URL)
+			row := turnRowOf(t, nil, v.r.URL)
 			b.Steps = append(b.Steps, timelineStep{Turn: &row})
 		}
 	}

@@ -63,8 +63,8 @@ var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent
 
 // turnSpan is a period that filters the list with one click.
 type turnSpan struct {
-	name, containsWords string
-	span                time.Duration // 0 means all
+	name, title string
+	span        time.Duration // 0 means all
 }
 
 var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"day", "day", 24 * time.Hour}, {"week", "week", 7 * 24 * time.Hour}, {"month", "month", 30 * 24 * time.Hour}}
@@ -178,11 +178,7 @@ func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 			if !containsWords(&said[i], words) {
 				continue
 			}
-			row := turnRowOf(turns[i], v.r.URL)
-			if q := said[i].Question; q != nil {
-				row.Question = q.Message.Text
-			}
-			if b.Rows = append(b.Rows, row); len(b.Rows) == turnsPerPage {
+			if b.Rows = append(b.Rows, turnRowOf(turns[i], said[i].Question, v.r.URL)); len(b.Rows) == turnsPerPage {
 				more += len(turns) - 1 - i
 				break
 			}
@@ -240,7 +236,7 @@ func (b *turnsBody) narrowing(v *visit) {
 		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
 	}
 	for _, s := range turnSpans {
-		c := choice{Name: s.containsWords, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
+		c := choice{Name: s.title, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
 		if s.name == "" {
 			c.Path = withoutParam(v, "span")
 		}
@@ -254,16 +250,18 @@ func (b *turnsBody) narrowing(v *visit) {
 	}
 	b.Narrow = len(b.Chosen) > 0 || q.Get("mode") != "" || q.Get("span") != ""
 	if v.canOperate() {
-		for _, a := range v.con.turns.Agents(v.owner()) {
-			b.Agents = append(b.Agents, a.Name)
-		}
-		b.Agents = b.Agents[:min(len(b.Agents), agentChoices)]
+		agents := v.con.turns.Agents(v.owner())
+		b.Agents = mapped(agents[:min(len(agents), agentChoices)], func(a *ledger.Agent) string { return a.Name })
 	}
 }
 
-// turnRowOf returns the row of a turn; u is the address of the list.
-func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
+// turnRowOf returns the row of a turn with its question, which may be nil; u is the address of the
+// list.
+func turnRowOf(t ledger.Turn, question *session.Entry, u *url.URL) turnRow {
 	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
+	if question != nil {
+		r.Question = question.Message.Text
+	}
 	if t.Session != "" {
 		r.OfSession = withParam(u, "session", t.Session)
 	}
@@ -285,12 +283,11 @@ func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
 	case cause != "":
 		return cause
 	case cut > 0:
-		at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most })
-		containsWords := cmp.Or(string(most), "see the turn")
-		if at >= 0 {
-			containsWords = cutLabels[at].says
+		why := cmp.Or(string(most), "see the turn")
+		if at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most }); at >= 0 {
+			why = cutLabels[at].says
 		}
-		return plural(cut, "item was", "items were") + " found and left out: " + containsWords
+		return plural(cut, "item was", "items were") + " found and left out: " + why
 	}
 	return "no stored knowledge matches it"
 }

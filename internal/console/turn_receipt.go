@@ -113,10 +113,7 @@ func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []inspect.Item
 // dryRunView converts the receipt of a dry run for display. Its items have the texts of the
 // block.
 func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) {
-	items := make([]inspect.Item, len(r.Items))
-	for i := range r.Items {
-		items[i] = inspect.Item{Item: r.Items[i], State: inspect.Same}
-	}
+	items := mapped(r.Items, func(it *ken.Item) inspect.Item { return inspect.Item{Item: *it, State: inspect.Same} })
 	p, err := v.receiptView(s, r, items, nil)
 	p.Tried = true
 	return p, err
@@ -232,12 +229,8 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 // shortLabel returns a short label for a text: its heading, or its beginning.
 func shortLabel(heading, text string) string {
 	const most = 120
-	s := heading
-	if s == "" {
-		s = text[:min(len(text), 8*most)]
-	}
-	words := strings.Fields(strings.ToValidUTF8(s, ""))
-	s = strings.Join(words, " ")
+	s := cmp.Or(heading, text[:min(len(text), 8*most)])
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"
 	}

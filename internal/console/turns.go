@@ -18,8 +18,7 @@ import (
 
 // turnError returns the error of a page for a turn that does not exist.
 func turnError(err error) error {
-	var e *ken.Error
-	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no receipt of that turn",
 			Try: "Look for it in the list of turns: the newest are kept, and those of forgotten sessions are gone."}
 	}

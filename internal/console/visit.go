@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -103,9 +104,26 @@ func (v *visit) withStore(fn func(s store.Engine) error) error {
 	return fn(s)
 }
 
+// change carries out a change at the visitor's desk, and redirects to a page that reports it; did
+// is a key of doneMessages.
+func (v *visit) change(path, did string, do func(*operator.Desk) error) error {
+	if err := v.withStore(func(s store.Engine) error { return do(v.desk(s)) }); err != nil {
+		return err
+	}
+	return v.redirectDone(path, did)
+}
+
 // desk returns the desk through which the visitor decides about claims of a store.
 func (v *visit) desk(s store.Engine) *operator.Desk {
 	return operator.New(v.con.layer, s, operator.Options{Name: v.principal.Name, Now: v.con.opts.Now})
+}
+
+// plainText serves a text as it is.
+func (v *visit) plainText(text string) error {
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	v.w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	_, _ = io.WriteString(v.w, text) // fails if the visitor is gone
+	return nil
 }
 
 // param returns a value of the query or of the form, or "".
@@ -197,8 +215,8 @@ var httpStatuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.
 
 func errorPageOf(err error) errorPage {
 	p := errorPage{Status: http.StatusInternalServerError, Msg: "the page failed", Try: "Look at the log of ken serve."}
-	var e *ken.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*ken.Error](err)
+	if !ok {
 		return p
 	}
 	if s, ok := httpStatuses[e.Code]; ok {

@@ -27,7 +27,22 @@ type Piece struct {
 // and memory grow linearly with the texts and, up to some megabytes, with the square of
 // the number of changes.
 func Words(before, after string) []Piece {
-	a, b := words(before), words(after)
+	var w writer
+	for _, p := range Lists(words(before), words(after)) {
+		w.add(p.Op, p.Text)
+	}
+	w.flush()
+	return w.out
+}
+
+// Lists compares two lists of words or lines, and returns a piece for each of them. Its
+// costs are those of Words.
+func Lists(a, b []string) (out []Piece) {
+	add := func(op Op, list []string) {
+		for _, s := range list {
+			out = append(out, Piece{op, s})
+		}
+	}
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -36,15 +51,16 @@ func Words(before, after string) []Piece {
 	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	var w writer
-	for _, s := range a[:head] {
-		w.add(Same, s)
+	add(Same, a[:head])
+	midA, midB := a[head:len(a)-tail], b[head:len(b)-tail]
+	if trace := search(midA, midB); trace != nil {
+		out = append(out, backtrack(trace, midA, midB)...)
+	} else {
+		add(Gone, midA)
+		add(New, midB)
 	}
-	w.between(a[head:len(a)-tail], b[head:len(b)-tail])
-	for _, s := range a[len(a)-tail:] {
-		w.add(Same, s)
-	}
-	return w.end()
+	add(Same, a[len(a)-tail:])
+	return out
 }
 
 // words splits a text into words, runs of white space, and single other characters. An
@@ -130,9 +146,4 @@ func (w *writer) same(s string) {
 		return
 	}
 	w.out = append(w.out, Piece{Same, s})
-}
-
-func (w *writer) end() []Piece {
-	w.flush()
-	return w.out
 }

@@ -217,7 +217,7 @@ func (t *table) among(ids []string) (slots []uint32, written map[uint32]string) 
 		if err != nil {
 			continue
 		}
-		slot, ok := t.at.get(id)
+		slot, ok := t.slots[id]
 		if _, again := written[slot]; !ok || again {
 			continue
 		}
