@@ -3,13 +3,12 @@ package chart
 import (
 	"fmt"
 	"html/template"
-	"math"
 )
 
 // Stage is one step of a turn.
 type Stage struct {
 	Label string
-	Start float64 // milliseconds after the turn began; NaN if unknown
+	Start float64 // milliseconds after the turn began
 	MS    float64 // duration in milliseconds
 	Note  string  // shown in the tooltip
 	Tone  Tone
@@ -21,22 +20,13 @@ type WaterfallData struct {
 	Stages []Stage
 }
 
-// Waterfall draws a bar for each stage on a common axis of milliseconds. If a start is
-// unknown, all bars begin at zero and the picture says so: it then shows only
-// durations.
+// Waterfall draws a bar for each stage on a common axis of milliseconds.
 func Waterfall(d WaterfallData) template.HTML {
-	known, end := true, 0.0
+	end := 0.0
 	for _, s := range d.Stages {
-		known = known && !math.IsNaN(s.Start) && !math.IsInf(s.Start, 0) && s.Start >= 0
-	}
-	for _, s := range d.Stages {
-		end = max(end, d.start(s, known)+part(s.MS))
+		end = max(end, part(s.Start)+part(s.MS))
 	}
 	f := figure{kind: "chart-waterfall", title: d.Title, desc: fmt.Sprintf("%s, %s", plural(len(d.Stages), "stage", "stages"), amount(end, "ms"))}
-	if !known && len(d.Stages) > 0 {
-		f.desc = fmt.Sprintf("%s, the longest %s", plural(len(d.Stages), "stage", "stages"), amount(end, "ms"))
-		f.note = "When each stage began is not known: the bars show how long it took."
-	}
 	if end == 0 {
 		end = 1
 	}
@@ -65,9 +55,9 @@ func Waterfall(d WaterfallData) template.HTML {
 		}
 		for i, s := range d.Stages {
 			y := head + float64(i)*row
-			from := x(d.start(s, known))
-			to := max(from+2, x(d.start(s, known)+part(s.MS)))
-			closing := c.open("", tip(s.Label, d.says(s, known), s.Note), s.Tone.class(0))
+			from := x(part(s.Start))
+			to := max(from+2, x(part(s.Start)+part(s.MS)))
+			closing := c.open("", tip(s.Label, amount(s.MS, "ms")+" from "+amount(s.Start, "ms"), s.Note), s.Tone.class(0))
 			c.rect(0, y, width, row, 0, "hit")
 			c.text(0, y+16, "start", "label", s.Label, left-8)
 			c.rect(from, y+(row-thick)/2, to-from, thick, min(3, (to-from)/2), "area")
@@ -78,26 +68,9 @@ func Waterfall(d WaterfallData) template.HTML {
 	})
 }
 
-// start returns when a stage began, or 0 if not all starts are known.
-func (d WaterfallData) start(s Stage, known bool) float64 {
-	if !known {
-		return 0
-	}
-	return part(s.Start)
-}
-
-func (d WaterfallData) says(s Stage, known bool) string {
-	if !known {
-		return amount(s.MS, "ms")
-	}
-	return amount(s.MS, "ms") + " from " + amount(s.Start, "ms")
-}
-
 // Table returns the data as a table.
 func (d WaterfallData) Table() template.HTML {
-	var rows [][]string
-	for _, s := range d.Stages {
-		rows = append(rows, []string{s.Label, number(s.Start), number(s.MS)})
-	}
-	return table(d.Title, 0, []string{"stage", "start (ms)", "took (ms)"}, rows)
+	return table(d.Title, 0, []string{"stage", "start (ms)", "took (ms)"}, d.Stages, func(_ int, s Stage) []string {
+		return []string{s.Label, number(s.Start), number(s.MS)}
+	})
 }
