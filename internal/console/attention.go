@@ -18,7 +18,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// attentionBody holds the data of the attention queue.
 type attentionBody struct {
 	Making   bool // the queue is being computed for the first time
 	Now      time.Time
@@ -35,7 +34,6 @@ type attentionBody struct {
 	Failed []failure
 }
 
-// attentionItem is an item of the queue with its claims.
 type attentionItem struct {
 	attention.Item
 	Word    string      // a short name of the event
@@ -44,7 +42,6 @@ type attentionItem struct {
 	Who     string      // who caused it; "" if unknown
 }
 
-// itemsPerPage is how many items a page of the queue shows.
 const itemsPerPage = 50
 
 // eventLabels are the names of the events on pages.
@@ -180,14 +177,12 @@ type pastEvent struct {
 	Cause  bool   // the event that caused the item
 }
 
-// turnShown is a turn that received a claim.
 type turnShown struct {
 	ledger.Turn
 	Claim  string
 	Letter string
 }
 
-// maxTurnsPerClaim is the largest number of turns searched for each claim.
 const maxTurnsPerClaim = 200
 
 func attentionItemPage(v *visit) error {
@@ -232,7 +227,6 @@ func (v *visit) attentionByID(s store.Engine, id string) (attention.Item, error)
 		Try: "Look at the queue: what still needs a decision is there as it is now."}
 }
 
-// addHistory merges the histories of the item's claims.
 func (v *visit) addHistory(s store.Engine, b *attentionItemBody) error {
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID

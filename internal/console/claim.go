@@ -18,7 +18,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// claimBody holds the data of a claim's page.
 type claimBody struct {
 	Row      row
 	Claim    inspect.Claim
@@ -34,7 +33,6 @@ type claimBody struct {
 	Gone     bool // it was forgotten; only the history is left
 }
 
-// evidenceView is a piece of evidence with links.
 type evidenceView struct {
 	provenance.Piece
 	Path   string // the console's page of what it refers to; "" for none
@@ -44,14 +42,12 @@ type evidenceView struct {
 	Commit string
 }
 
-// historyEntry is one entry of a claim's history.
 type historyEntry struct {
 	ken.ClaimEvent
 	Says string
 	Path string // page of the other claim
 }
 
-// turnsWithClaim lists turns that received a claim.
 type turnsWithClaim struct {
 	Turns []ledger.Turn
 	Total int
@@ -116,7 +112,6 @@ func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing e
 	return nil
 }
 
-// evidence reads the claim's evidence.
 func (v *visit) evidence(b *claimBody) error {
 	cfg := v.con.layer.Config()
 	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.Operator().RootOf(v.owner())})
@@ -341,7 +336,6 @@ func writeClaim(v *visit) error {
 	})
 }
 
-// commas splits a list at commas.
 func commas(s string) []string {
 	parts := mapped(strings.Split(s, ","), func(p *string) string { return strings.TrimSpace(*p) })
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })

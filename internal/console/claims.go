@@ -25,7 +25,6 @@ const maxFound = 200
 // maxDocuments is how many pieces of the repository a search shows beside the claims.
 const maxDocuments = 6
 
-// claimsPerPage is how many claims a list shows at once.
 const claimsPerPage = 40
 
 // claimsBody holds the data of the list of claims: all of them, or the results of a search.
@@ -47,7 +46,6 @@ type claimsBody struct {
 	Elsewhere []choice
 }
 
-// choice is a link to a choice.
 type choice struct {
 	Name, Value, Path string
 	Here              bool
@@ -311,7 +309,6 @@ func labelOf(name, value string) string {
 	return value
 }
 
-// sortChoices lists the ways to sort the list.
 func sortChoices(u *url.URL) (out []choice) {
 	names := map[facet.Order]string{facet.Newest: "newest", facet.Updated: "last changed", facet.Reinforced: "most often seen", facet.Confidence: "surest"}
 	now := cmp.Or(facet.Order(u.Query().Get("order")), facet.Newest)
@@ -354,7 +351,6 @@ func withQuery(u *url.URL, without []string, change func(url.Values)) string {
 	return to.RequestURI()
 }
 
-// row is a claim in a list.
 type row struct {
 	ID, Kind, Status string
 	Tone             string

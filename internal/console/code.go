@@ -49,7 +49,6 @@ type codeBody struct {
 var nodeKinds = []codegraph.Kind{codegraph.KindFunction, codegraph.KindMethod, codegraph.KindType, codegraph.KindInterface, codegraph.KindVariable,
 	codegraph.KindProperty, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindFile, codegraph.KindDecision}
 
-// kindName returns the display name of a kind.
 func kindName(k codegraph.Kind) string {
 	if k == codegraph.KindDecision {
 		return "decision"
@@ -143,7 +142,6 @@ const (
 	deepestPicture = 3
 )
 
-// symbolBody holds the data of a symbol's page.
 type symbolBody struct {
 	Reading    codeProgress
 	Symbol     codegraph.NodeDetails
@@ -164,7 +162,6 @@ type symbolBody struct {
 	Around     neighbourhood
 }
 
-// governing is a decision that governs a symbol.
 type governing struct {
 	ID, Title string
 	Guess     bool
@@ -237,7 +234,6 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	return v.withStore(func(st store.Engine) error { return v.claimsAbout(st, b) })
 }
 
-// describeNode describes a node in a few words.
 func describeNode(s *codegraph.NodeDetails) string {
 	words := []string{kindName(s.Kind)}
 	for _, m := range []struct {
@@ -316,7 +312,6 @@ var edgeLabels = map[codegraph.EdgeKind]struct{ in, out string }{
 	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
 }
 
-// refRow is a reference to a symbol in a list.
 type refRow struct {
 	codegraph.Ref
 	Says string
@@ -334,7 +329,6 @@ type refKind struct {
 	Count int
 }
 
-// refKinds returns the kinds that occur.
 func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
 	chosen := v.param("kind")
 	for _, k := range counts {

@@ -16,7 +16,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// decisionBody holds the data of a decision's page.
 type decisionBody struct {
 	Row        decisionRow
 	Record     *decision.Record
@@ -38,7 +37,6 @@ type decisionBody struct {
 	Archivable bool
 }
 
-// passage is a text with its heading.
 type passage struct{ Title, Text string }
 
 // governed is something that a decision governs. Path is its page, if the name is
@@ -314,7 +312,6 @@ func decisionStatus(s string) (decision.Status, error) {
 	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status that you can set", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
 }
 
-// decisionForm holds the form of a new decision with its values.
 type decisionForm struct {
 	Problem  *errorPage   // why it was not written; nil before the first try
 	Old      *decisionRow // the decision that it supersedes; nil for none
@@ -398,7 +395,6 @@ func writeDecision(v *visit) error {
 	return v.redirectDone(decisionPath(&now), "put")
 }
 
-// write writes the form's decision.
 func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (decision.Record, error) {
 	d, err := b.draft()
 	switch {
@@ -413,7 +409,6 @@ func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (deci
 	return now, err
 }
 
-// draft returns the form's decision.
 func (b *decisionForm) draft() (d decision.Draft, err error) {
 	d = decision.Draft{Title: b.Title, Folder: b.Folder, Context: b.Context, Decision: b.Decision, Consequences: b.Consequences, Confirmation: b.Confirmation,
 		More: b.More, Drivers: nonEmptyLines(b.Drivers), Governs: nonEmptyLines(b.Governs), Tags: commas(b.Tags), Deciders: commas(b.Deciders), Consulted: commas(b.Consulted),

@@ -33,7 +33,6 @@ type decisionsBody struct {
 	Problems []fileProblem
 }
 
-// decisionRow is a decision in a list.
 type decisionRow struct {
 	Handle, Path string // its short name, and its page
 	Title        string
@@ -153,7 +152,6 @@ func filterDecisions(records []decision.Record, q url.Values) (chosen []decision
 	return chosen, counts
 }
 
-// maxTags is how many tags the list offers as filters.
 const maxTags = 30
 
 // decisionFacets returns the filters of the list. It leaves out a facet with only one value.

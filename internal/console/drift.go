@@ -41,7 +41,6 @@ type driftBody struct {
 	Manifest string // the page of the manifest
 }
 
-// layerRow is a layer with its violations.
 type layerRow struct {
 	drift.Layer
 	Number         int // from 1
@@ -70,7 +69,6 @@ type driftGroup struct {
 // Total returns the number of violations.
 func (g driftGroup) Total() int { return len(g.all) }
 
-// violation is a violation with links.
 type violation struct {
 	drift.Violation
 	Path   string // page of the file
@@ -102,7 +100,6 @@ func driftPage(v *visit) error {
 	return v.page("drift", page{Title: "Drift", Section: secStructure, Tab: "Drift", Live: []string{liveProject, liveCode}, Body: b})
 }
 
-// fillDrift sets the result.
 func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
@@ -187,7 +184,6 @@ func driftProposal(v *visit) error {
 	return v.plainText(string(c.proposal))
 }
 
-// driftResult is the result of a comparison and its time.
 type driftResult struct {
 	At time.Time
 
@@ -209,7 +205,6 @@ type driftInputs struct {
 // driftMaxAge is how long a result is valid when files are not watched.
 const driftMaxAge = time.Minute
 
-// driftInputs returns the current inputs of a comparison.
 func (c *Console) driftInputs() driftInputs {
 	return driftInputs{version: c.layer.Operator().Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }

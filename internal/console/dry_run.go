@@ -115,7 +115,6 @@ type settingsForm struct {
 	Other  int           // number of fields that differ from the current settings
 }
 
-// settingField is a setting in the form.
 type settingField struct {
 	Key, Label, Hint string
 	Value, Now       string   // the form's value, and the current one
@@ -387,7 +386,6 @@ func (v *visit) compareReplay(b *replayBody) error {
 	})
 }
 
-// blockSide is one of two compared blocks.
 type blockSide struct {
 	Receipt *ken.Receipt
 	Items   []itemView
@@ -426,7 +424,6 @@ const (
 	itemBoth    = "in both" // its earlier text is unknown
 )
 
-// comparedItem is an item of one or both blocks.
 type comparedItem struct {
 	Op, Tone, ID, Label, Path string
 	Was, Is                   int // positions from 1; 0 if absent

@@ -124,7 +124,6 @@ func displayed(text, name string) string {
 	return name
 }
 
-// countHits counts the records of each entity.
 func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit) error {
 	names := mapped(hits, func(h *entity.Hit) string { return h.Name })
 	outlines, err := s.Outlines(ctx, names, v.currentFilter(), store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
@@ -144,7 +143,6 @@ const (
 	tasksRead    = 400
 )
 
-// tasksBody holds the data of the list of tasks.
 type tasksBody struct {
 	Tasks  []taskLine
 	States []choice

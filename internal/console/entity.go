@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entityBody holds the data of an entity's page.
 type entityBody struct {
 	View     entity.View
 	Now      time.Time
@@ -45,7 +44,6 @@ type ruleRow struct {
 	Via, Says string
 }
 
-// aspectView is an aspect with its claims.
 type aspectView struct {
 	Name   string
 	Weight float64
@@ -54,20 +52,17 @@ type aspectView struct {
 	More   int // claims not shown
 }
 
-// linkTable holds the dependencies of one direction.
 type linkTable struct {
 	Title, Other string // titles of the table and of its column of names
 	Out          bool   // from the entity to others
 	Links        []dependency
 }
 
-// dependency is a dependency for display.
 type dependency struct {
 	entity.Dependency
 	How string
 }
 
-// taskLine is a task in a list.
 type taskLine struct {
 	task.Task
 	Tone  string
@@ -114,7 +109,6 @@ func entityPage(v *visit) error {
 	return v.page("entity", page{Title: b.View.Display, Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// fillEntity converts the view to rows.
 func (v *visit) fillEntity(b *entityBody) {
 	e := &b.View
 	for i := range e.Constraints {
@@ -149,7 +143,6 @@ func dependencies(links []entity.Dependency) []dependency {
 	return mapped(links, func(d *entity.Dependency) dependency { return dependency{*d, words(d.Type)} })
 }
 
-// claimRow converts a claim of a view to a row.
 func (v *visit) claimRow(c *entity.Claim) row {
 	whole := v.con.layer.Operator().View(c.Whole)
 	return rowOf(&whole, v.now())
@@ -191,7 +184,6 @@ func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) 
 	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }
 
-// drawGraph draws a neighbourhood, with links to other depths.
 func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbourhood {
 	out := neighbourhood{Drawn: chart.Graph(*d), List: chart.GraphList(*d), Nodes: len(d.Nodes), Left: left}
 	for i := 1; i <= deepest; i++ {

@@ -153,7 +153,6 @@ func dict(pairs ...any) (map[string]any, error) {
 	return out, nil
 }
 
-// escapeQuery escapes a value for the query of an address.
 func escapeQuery(s string) string { return url.QueryEscape(s) }
 
 // words returns an internal name with spaces instead of underscores.

@@ -67,7 +67,6 @@ type healthBody struct {
 	Warnings []string
 }
 
-// namedCount is a number with its name.
 type namedCount struct {
 	Name  string
 	Count int
@@ -140,7 +139,6 @@ func (v *visit) healthTurns(b *healthBody) error {
 	return err
 }
 
-// healthClaims counts the claims.
 func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -337,7 +335,6 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 	return out
 }
 
-// engineTimeout is the longest time that a page waits for the engine.
 const engineTimeout = 5 * time.Second
 
 // nodesBody holds the nodes and owners of the engine of store.url, as ken doctor
@@ -350,13 +347,11 @@ type nodesBody struct {
 	More   int // owners not listed
 }
 
-// nodeRow is a node in the table.
 type nodeRow struct {
 	ID, Address, Version string
 	Owners               int
 }
 
-// nodeOwner is an owner in the table.
 type nodeOwner struct {
 	engines.OwnerFacts
 	Behind uint64 // log positions after the snapshot; an owner has at most as many records there
@@ -395,7 +390,6 @@ func nodesPage(v *visit) error {
 	})
 }
 
-// nodesOf converts the engine's facts to rows.
 func nodesOf(f *engines.Facts) *nodesBody {
 	b := &nodesBody{Health: f.Health, More: f.More}
 	serves := map[string]int{}

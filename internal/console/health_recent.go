@@ -56,7 +56,6 @@ func timeRangeNamed(name string) timeRange {
 	return timeRanges[1]
 }
 
-// recentTurns holds the summary of the turns in a period.
 type recentTurns struct {
 	timeRange
 	Series    []ledger.Bucket
@@ -231,7 +230,6 @@ func (w *recentTurns) stages() chart.LinesData {
 	})
 }
 
-// chars charts the size of the blocks.
 func (w *recentTurns) chars() chart.LinesData {
 	return w.lines("Characters given to a turn: the median", "characters", false, []string{"characters"}, func(b *ledger.Bucket, _ int) float64 { return float64(b.Chars) })
 }

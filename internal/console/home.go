@@ -157,7 +157,6 @@ func modeShares(title string, series []ledger.Bucket) chart.SharesData {
 var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, string(ken.StatusDisputed): chart.Warn,
 	string(ken.StatusSuperseded): chart.Muted}
 
-// statusParts charts the number of claims by status.
 func statusParts(values []facet.Value) chart.StackData {
 	return chart.StackData{Title: "Claims by status", Unit: "claims", Parts: mapped(values, func(v *facet.Value) chart.Part {
 		return chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]}
@@ -223,7 +222,6 @@ func (v *visit) seq() (seq uint64) {
 	return seq
 }
 
-// countPending counts the items that wait for an owner.
 func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts {
 	s, release, err := c.layer.Store(ctx, owner)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 // jobStates lists the states of a job in the order of the page.
 var jobStates = []jobs.State{jobs.Dead, jobs.Running, jobs.Queued, jobs.Done}
 
-// jobsPerPage is how many jobs a list shows at once.
 const jobsPerPage = 50
 
 // jobsBody holds the data of the job queue: dead, running and queued jobs, or one state
@@ -30,7 +29,6 @@ type jobsBody struct {
 	Warnings []string
 }
 
-// jobGroup holds jobs of one state.
 type jobGroup struct {
 	State jobs.State
 	Title string
@@ -38,7 +36,6 @@ type jobGroup struct {
 	Jobs  []jobRow
 }
 
-// jobRow is a job in a list.
 type jobRow struct {
 	jobs.Job
 	Title string // what it does, in words
@@ -120,7 +117,6 @@ func rowOfJob(j *jobs.Job) jobRow {
 	return jobRow{Job: *j, Title: jobTitle(j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
 }
 
-// jobTitle returns what a job does.
 func jobTitle(j *jobs.Job) string {
 	if id := jobSession(j); id != "" {
 		return "Harvest session " + id
@@ -141,7 +137,6 @@ func jobSession(j *jobs.Job) string {
 	return strings.Join(parts[:len(parts)-2], "/")
 }
 
-// jobBody holds the data of a job's page.
 type jobBody struct {
 	Now     time.Time
 	Job     jobRow

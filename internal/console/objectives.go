@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// objectivesBody holds the data of the list of objectives.
 type objectivesBody struct {
 	Ours     bool
 	Now      time.Time
@@ -23,7 +22,6 @@ type objectivesBody struct {
 	Problems []fileProblem
 }
 
-// objectiveRow is an objective in a list.
 type objectiveRow struct {
 	ID, Title, Says string
 	Status          objective.Status
@@ -95,7 +93,6 @@ func objectiveRowOf(o *objective.Objective) objectiveRow {
 	return r
 }
 
-// objectiveBody holds the data of an objective's page.
 type objectiveBody struct {
 	Now       time.Time
 	Row       objectiveRow
@@ -109,7 +106,6 @@ type objectiveBody struct {
 	Tags      string
 }
 
-// objectiveTask is a task of an objective.
 type objectiveTask struct {
 	objective.Task
 	Number    int    // from 1
@@ -216,7 +212,6 @@ func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
 	return "added", err
 }
 
-// objectiveForm holds the form of a new objective with its values.
 type objectiveForm struct {
 	Problem *errorPage // why it was not written; nil before the first try
 	Offered []decisionRow

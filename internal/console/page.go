@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/internal/console/chart"
 )
 
-// page describes a page to show.
 type page struct {
 	Title   string // the window's title, and the heading unless the template has its own
 	Section string // key of a section in the navigation
@@ -30,7 +29,6 @@ type page struct {
 	Body any // available to the template as .Body
 }
 
-// framedPage is a page with its frame.
 type framedPage struct {
 	page
 	Visit    visitInfo
@@ -71,7 +69,6 @@ func (v *visit) page(name string, p page) error {
 	return nil
 }
 
-// render renders a page with its frame.
 func (v *visit) render(name string, p page) ([]byte, error) {
 	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
 	f.Again = v.refresh
@@ -147,7 +144,6 @@ var doneMessages = map[string]string{
 	"revoked":    "Revoked. The next request with it is refused.",
 }
 
-// section is an entry in the navigation.
 type section struct {
 	Name, Path string
 	Key        string // keyboard shortcut, after g
@@ -156,7 +152,6 @@ type section struct {
 	Tabs       []tab
 }
 
-// tab is a page in a section.
 type tab struct {
 	Name, Path string
 	Here       bool
@@ -175,7 +170,6 @@ const (
 	secHealth    = "Health"
 )
 
-// sectionsFor returns the navigation for the visitor.
 func sectionsFor(v *visit, p page) []section {
 	if !v.principal.Can(access.Read) {
 		return nil
@@ -351,7 +345,6 @@ type bundled struct {
 	hash  string
 }
 
-// assetPath returns the path that serves an asset.
 func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
 
 func asset(v *visit) error {

@@ -23,7 +23,6 @@ type ModelAnswer struct {
 	Input, Cached, Output int
 }
 
-// triedAnswer is an answer for display.
 type triedAnswer struct {
 	Title string
 	Text  string

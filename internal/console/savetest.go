@@ -42,7 +42,6 @@ type testBody struct {
 	Problem *errorPage
 }
 
-// testItem is an item of the block, and what the test expects of it.
 type testItem struct {
 	Field, Label, Path string
 	Expect             string
@@ -137,7 +136,6 @@ func (v *visit) testOf() (*testBody, error) {
 	return b, nil
 }
 
-// testCase returns the case in YAML, as an item of a list.
 func (v *visit) testCase(b *testBody) string {
 	var s strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&s, "    %s: %s\n", key, value) }

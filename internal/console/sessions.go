@@ -63,7 +63,6 @@ func sessionsPage(v *visit) error {
 	return v.page("sessions", page{Title: "Sessions", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
 
-// sessionBody holds the data of a session's page.
 type sessionBody struct {
 	Now     time.Time
 	Info    session.Info
@@ -357,7 +356,6 @@ func turnsBehind(entries []session.Entry, turns []ledger.Turn) map[int][]ledger.
 	return out
 }
 
-// turnSum sums the turns of a session.
 type turnSum struct {
 	Turns, Blocks, Chars, Tokens int
 	Slowest                      float64 // in milliseconds

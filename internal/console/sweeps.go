@@ -49,13 +49,11 @@ type sweepsBody struct {
 	Warnings    []string
 }
 
-// sweepRow is a report in the list.
 type sweepRow struct {
 	*sweepFile
 	Here bool
 }
 
-// sweepRun is one mode of one report.
 type sweepRun struct {
 	Label  string
 	Report string // file name
@@ -334,7 +332,6 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 	return files, more, nil
 }
 
-// open returns a listed report with all its values.
 func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	if f.Bad != nil {
 		return nil, f.Bad
@@ -358,7 +355,6 @@ func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 var errSweepSize = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the report is longer than %d MB", maxSweepBytes>>20),
 	Try: "Compare it with ken eval compare, or sweep fewer settings at once."}
 
-// readSweep parses the file of a report.
 func readSweep(dir, name string, parse func(io.Reader) (*sweep.Report, error)) (r *sweep.Report, err error) {
 	f, err := os.Open(filepath.Join(dir, name+".json"))
 	if err != nil {

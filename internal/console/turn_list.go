@@ -20,7 +20,6 @@ const (
 	agentChoices  = 100  // agents that the form offers
 )
 
-// turnsBody holds the data of the list of turns.
 type turnsBody struct {
 	Now     time.Time
 	Rows    []turnRow
@@ -41,14 +40,12 @@ type turnsBody struct {
 	Unread  []string
 }
 
-// turnForm holds the values of the form above the list.
 type turnForm struct {
 	Text, Agent, From, To string
 	NoBlock               bool
 	Kept                  []choice // other filters
 }
 
-// turnRow is a turn in the list.
 type turnRow struct {
 	ledger.Turn
 	Path, OfSession, OfAgent string

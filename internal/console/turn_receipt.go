@@ -31,7 +31,6 @@ type receiptView struct {
 	Tried   bool
 }
 
-// itemView is an item of a block.
 type itemView struct {
 	inspect.Item
 	Place  int
@@ -127,7 +126,6 @@ type lookup struct {
 	err    error
 }
 
-// item converts an item of a block for display.
 func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	it := itemView{Item: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
 	for _, leg := range retrieverOrder {
@@ -160,7 +158,6 @@ func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	return it
 }
 
-// addCurrentClaim sets the current state of an item's claim.
 func (k *lookup) addCurrentClaim(it *itemView) {
 	c, err := k.v.readClaim(k.v.ctx(), k.s, it.ID)
 	switch {
@@ -178,7 +175,6 @@ func (k *lookup) addCurrentClaim(it *itemView) {
 	it.Decide = c.Kind != ken.KindDocument && c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded
 }
 
-// label returns an item by its id, with its page.
 func (k *lookup) label(id string) cutItem {
 	if c, ok := k.labels[id]; ok {
 		return c
@@ -197,7 +193,6 @@ func (k *lookup) label(id string) cutItem {
 	return c
 }
 
-// cuts groups the cut items by reason.
 func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	by := map[ken.CutReason][]ken.Cut{}
 	for _, c := range cuts {
@@ -338,7 +333,6 @@ func drawFusion(list []fusedItem, label func(id string) (words, path string)) *d
 	return draw(d, chart.Fusion)
 }
 
-// drawing is a chart with its figures as a table.
 type drawing struct{ Chart, Table template.HTML }
 
 // tabular is chart data that can be shown as a table.
@@ -361,7 +355,6 @@ func cachedParts(r *ken.Receipt) *drawing {
 // receipt belong to retrievers, which run within retrieve; total and assemble include all.
 var sequentialStages = []string{"guard", "intent", "graph", "retrieve", "budget"}
 
-// turnTime is the data of the chart of a turn's time.
 type turnTime struct {
 	Drawing *drawing
 	Total   float64
@@ -369,7 +362,6 @@ type turnTime struct {
 	Earlier float64 // the time that an earlier request of the turn took for these stages; 0 if there was none
 }
 
-// turnTimeOf returns the times of a receipt.
 func turnTimeOf(r *ken.Receipt) turnTime {
 	out := turnTime{Total: r.MS["total"], Around: -1}
 	stages, sum := stagesOf(r)

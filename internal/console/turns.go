@@ -25,7 +25,6 @@ func turnError(err error) error {
 	return err
 }
 
-// turnRead is the result of reading receipts.
 type turnRead struct{ err error }
 
 // catchUpTurns updates the ledger from the receipts, as far as that is possible within a
@@ -42,7 +41,6 @@ func (v *visit) catchUpTurns() (unread []string, err error) {
 	return splitCorrupt(c.err)
 }
 
-// turnBody holds the data of a turn's page.
 type turnBody struct {
 	Now     time.Time
 	Turn    receipt.Record
@@ -175,7 +173,6 @@ func contextParts(r *receipt.Record) *drawing {
 		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
 }
 
-// turnBadges returns badges for what is unusual about a turn.
 func turnBadges(r *receipt.Record) []badge {
 	used, corrected := 0, 0
 	for _, u := range r.Used {
@@ -265,7 +262,6 @@ func useBadges(u ken.Use) (out []badge) {
 	return out
 }
 
-// modeTone returns the tone of a mode.
 func modeTone(m ken.Mode) string {
 	switch m {
 	case ken.ModeHybrid:

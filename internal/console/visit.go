@@ -20,7 +20,6 @@ import (
 // maxForm is the largest body of a form, in bytes: the longest text of a claim, escaped.
 const maxForm = 4 << 20
 
-// visit is a request for a page.
 type visit struct {
 	con       *Console
 	w         http.ResponseWriter
@@ -91,10 +90,8 @@ func (v *visit) now() time.Time { return v.con.opts.Now() }
 // canOperate reports whether the visitor may make changes; if not, pages have no buttons.
 func (v *visit) canOperate() bool { return v.principal.Can(access.Operate) }
 
-// actor returns the actor of the visitor's changes.
 func (v *visit) actor() ken.Actor { return ken.Actor{Type: "user", ID: v.principal.Name} }
 
-// withStore runs fn on the store of the visitor's owner.
 func (v *visit) withStore(fn func(s store.Engine) error) error {
 	s, release, err := v.con.layer.Store(v.ctx(), v.owner())
 	if err != nil {
@@ -139,7 +136,6 @@ func (v *visit) intParam(name string, otherwise, least, most int) int {
 	return n
 }
 
-// redirect redirects to another page of the console.
 func (v *visit) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
@@ -157,7 +153,6 @@ func (v *visit) redirectDone(path, what string) error {
 	return v.redirect(u.String())
 }
 
-// returnPath returns the page that a form names as its origin, or otherwise.
 func (v *visit) returnPath(otherwise string) string {
 	if s := v.r.PostForm.Get("back"); s != "" {
 		return ownPath(s)

@@ -214,7 +214,6 @@ func thousands(s string) string {
 	return sign + s
 }
 
-// amount formats a value with its unit.
 func amount(v float64, unit string) string {
 	if unit == "" || math.IsNaN(v) {
 		return number(v)

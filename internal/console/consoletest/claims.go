@@ -81,7 +81,6 @@ func files(paths ...string) func(*furnisher, *ken.Claim) error {
 	}
 }
 
-// about sets a claim's aspect, entities and tags.
 func about(aspect string, entities []string, tags ...string) func(*furnisher, *ken.Claim) error {
 	return func(_ *furnisher, c *ken.Claim) error {
 		c.Aspect, c.Entities, c.Tags = aspect, entities, tags
@@ -106,14 +105,12 @@ func all(sets ...func(*furnisher, *ken.Claim) error) func(*furnisher, *ken.Claim
 	}
 }
 
-// change returns a step that changes existing claims.
 func (f *furnisher) change(ago time.Duration, name string, do func(ctx context.Context, s store.Engine) error) step {
 	return step{ago, name, func(ctx context.Context) error {
 		return f.store(ctx, "", func(s store.Engine) error { return do(ctx, s) })
 	}}
 }
 
-// claim returns the id of a claim of the story.
 func (f *furnisher) claim(name string) (string, error) {
 	id, ok := f.project.Claims[name]
 	if !ok {

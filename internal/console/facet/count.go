@@ -28,7 +28,6 @@ type Value struct {
 	Selected bool
 }
 
-// facets counts all facets.
 func (s *scan) facets(top int) []Facet {
 	out := make([]Facet, facets)
 	for f := range out {
@@ -37,7 +36,6 @@ func (s *scan) facets(top int) []Facet {
 	return out
 }
 
-// facet counts one facet.
 func (s *scan) facet(f, top int) Facet {
 	out := Facet{Name: names[f]}
 	values, first := s.tally(f)
@@ -95,14 +93,12 @@ func (s *scan) tally(f int) (values []string, first int) {
 	}
 }
 
-// counts returns a zeroed slice of counters.
 func (s *scan) counts(n int) []uint32 {
 	s.count = slices.Grow(s.count[:0], n)[:n]
 	clear(s.count)
 	return s.count
 }
 
-// counted is a value with its count.
 type counted struct {
 	name string
 	code uint32
@@ -165,7 +161,6 @@ func (s *scan) selected(f int, values []string, first int) (out []counted) {
 	return out
 }
 
-// code returns the code of a facet's value.
 func (s *scan) code(f int, value string) (uint32, bool) {
 	switch t := s.t; {
 	case closed[f] != nil:

@@ -30,7 +30,6 @@ type Progress struct {
 	Ready bool
 }
 
-// owner holds the columns of one owner.
 type owner struct {
 	name string
 	used uint64        // guarded by Index.mu

@@ -137,7 +137,6 @@ func (t *table) put(c *ken.Claim) {
 	t.lists[fFile].set(slot, files(c))
 }
 
-// remove removes a claim.
 func (t *table) remove(id uuid.UUID) {
 	slot, ok := t.slots[id]
 	if !ok {
@@ -156,7 +155,6 @@ func (t *table) remove(id uuid.UUID) {
 	t.free = append(t.free, slot)
 }
 
-// slot returns a free slot.
 func (t *table) slot() uint32 {
 	if n := len(t.free); n > 0 {
 		slot := t.free[n-1]
@@ -216,7 +214,6 @@ func flag(is bool, f uint8) uint8 {
 	return 0
 }
 
-// files returns the files in a claim's evidence.
 func files(c *ken.Claim) (paths []string) {
 	for i := range c.Evidence {
 		if p := c.Evidence[i].Path; p != "" {

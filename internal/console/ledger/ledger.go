@@ -51,7 +51,6 @@ type Ledger struct {
 	clock  uint64 // counts uses
 }
 
-// owner holds the turns of one owner.
 type owner struct {
 	used  uint64          // guarded by Ledger.mu
 	turn  chan struct{}   // a lock: whoever reads receipts holds its token; it guards asked

@@ -198,7 +198,6 @@ func exists(ctx context.Context, book Book, t *Turn) (bool, error) {
 	return r.Session == t.Session, nil
 }
 
-// remaining lists the turns that a session still has.
 func remaining(ctx context.Context, book Book, session string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	for q := (receipt.Query{Session: session, Limit: receipt.MaxLimit}); ; {
