@@ -19,16 +19,16 @@ import (
 )
 
 type attentionBody struct {
-	Making   bool // the queue is being computed for the first time
-	Now      time.Time
-	Items    []attentionItem
-	Total    int
-	Warnings int      // items that are warnings
-	All      bool     // includes dismissed items
-	Unread   []string // what could not be read and is missing
-	Next     string
-	Groups   []attentionGroup
-	Group    *attentionGroup // the group that is shown; nil for all
+	Computing bool // the queue is being computed for the first time
+	Now       time.Time
+	Items     []attentionItem
+	Total     int
+	Warnings  int      // items that are warnings
+	All       bool     // includes dismissed items
+	Unread    []string // what could not be read and is missing
+	Next      string
+	Groups    []attentionGroup
+	Group     *attentionGroup // the group that is shown; nil for all
 
 	Done   int // decisions carried out, when several were requested
 	Failed []failure
@@ -36,10 +36,10 @@ type attentionBody struct {
 
 type attentionItem struct {
 	attention.Item
-	Word    string      // a short name of the event
-	Sides   []claimBody // the claims concerned, in their current state
-	Session string      // the agent's session
-	Who     string      // who caused it; "" if unknown
+	EventName string      // a short name of the event
+	Sides     []claimBody // the claims concerned, in their current state
+	Session   string      // the agent's session
+	Who       string      // who caused it; "" if unknown
 }
 
 const itemsPerPage = 50
@@ -70,7 +70,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 		if err != nil {
 			return err
 		}
-		b.Making = !made
+		b.Computing = !made
 		if unread != nil {
 			b.Unread = []string{unread.Error()}
 		}
@@ -80,7 +80,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 				b.Warnings++
 			}
 		}
-		items = b.narrow(items, attention.Event(v.param("event")))
+		items = b.ofEvent(items, attention.Event(v.param("event")))
 		from := listOffset(v.r.URL.Query().Get("from"), len(items))
 		end := min(from+itemsPerPage, len(items))
 		for _, it := range items[from:end] {
@@ -105,9 +105,9 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 	return v.page("attention", page{Status: status, Title: "Attention", Section: secReview, Tab: "Attention", Live: []string{liveAttention, liveClaims}, Body: b})
 }
 
-// narrow returns the items of one event. Without an event, it returns the first few items of
+// ofEvent returns the items of one event. Without an event, it returns the first few items of
 // each large group and all others.
-func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []attention.Item {
+func (b *attentionBody) ofEvent(items []attention.Item, event attention.Event) []attention.Item {
 	b.Groups = groupsOf(items, event)
 	if event == "" {
 		return foldGroups(items, b.Groups)
@@ -123,7 +123,7 @@ func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []
 // attentionItem reads the claims of an item and their evidence. It leaves out claims that were
 // forgotten meanwhile.
 func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem, error) {
-	out := attentionItem{Item: it, Word: eventLabels[it.Event]}
+	out := attentionItem{Item: it, EventName: eventLabels[it.Event]}
 	switch {
 	case it.Refused != nil:
 		out.Session, out.Who = it.Refused.Session, nameOf(it.Refused.Actor)
@@ -161,12 +161,12 @@ func nameOf(a ken.Actor) string {
 // attentionItemBody holds the data of an item's page: what happened, its claims, and which
 // turns received them since.
 type attentionItemBody struct {
-	Now   time.Time
-	Item  attentionItem
-	Past  []pastEvent // history of all its claims, latest first
-	Since []turnShown // turns that received one of the claims since it happened
-	More  int         // turns not listed
-	Least bool        // more turns may exist, because the search was limited
+	Now       time.Time
+	Item      attentionItem
+	Past      []pastEvent // history of all its claims, latest first
+	Since     []turnShown // turns that received one of the claims since it happened
+	More      int         // turns not listed
+	Truncated bool        // more turns may exist, because the search was limited
 }
 
 // pastEvent is an entry in the joint history of an item's claims.
@@ -271,7 +271,7 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 				n++
 			}
 		}
-		b.Least = b.Least || n == maxTurnsPerClaim
+		b.Truncated = b.Truncated || n == maxTurnsPerClaim
 	}
 	slices.SortStableFunc(b.Since, func(x, y turnShown) int { return y.At.Compare(x.At) })
 	b.More = max(len(b.Since)-maxShown, 0)
@@ -279,8 +279,8 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 	return nil
 }
 
-// Told returns the number of those turns.
-func (b attentionItemBody) Told() int { return len(b.Since) + b.More }
+// TurnCount returns the number of those turns.
+func (b attentionItemBody) TurnCount() int { return len(b.Since) + b.More }
 
 // CanVerify reports whether the visitor can verify the nth claim of an item.
 func (i attentionItem) CanVerify(n int) bool {

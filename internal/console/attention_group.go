@@ -19,13 +19,13 @@ const (
 
 // attentionGroup holds the items of the queue that have the same event.
 type attentionGroup struct {
-	Event   attention.Event
-	Word    string
-	Count   int
-	Hidden  int // items left out of the list of all events
-	Path    string
-	Here    bool
-	Actions []groupAction // decisions about several items at once
+	Event     attention.Event
+	EventName string
+	Count     int
+	Hidden    int // items left out of the list of all events
+	Path      string
+	Here      bool
+	Actions   []groupAction // decisions about several items at once
 }
 
 // groupAction is a decision about several items of one event.
@@ -47,7 +47,7 @@ func groupsOf(items []attention.Item, here attention.Event) (out []attentionGrou
 		at := slices.IndexFunc(out, func(g attentionGroup) bool { return g.Event == e })
 		if at < 0 {
 			at = len(out)
-			out = append(out, attentionGroup{Event: e, Word: eventLabels[e], Path: Prefix + "attention?event=" + escapeQuery(string(e)), Here: e == here,
+			out = append(out, attentionGroup{Event: e, EventName: eventLabels[e], Path: Prefix + "attention?event=" + escapeQuery(string(e)), Here: e == here,
 				Actions: append(slices.Clone(groupActions[e]), dismissAction)})
 		}
 		out[at].Count++

@@ -29,21 +29,21 @@ const claimsPerPage = 40
 
 // claimsBody holds the data of the list of claims: all of them, or the results of a search.
 type claimsBody struct {
-	Question  string
-	Rows      []row
-	Total     int
-	Most      bool // more results may exist, because the search stops at maxFound
-	Next      string
-	Chosen    []choice // the active filters, each with a link that removes it
-	Kept      []hiddenField
-	Facets    []facetView
-	Counting  *facet.Progress // set while the facets are counted for the first time
-	Orders    []choice
-	Mode      ken.Mode
-	Cause     string
-	Documents []row
-	Nothing   bool // nothing matches the query; the rows are the nearest by meaning
-	Elsewhere []choice
+	Question      string
+	Rows          []row
+	Total         int
+	Most          bool // more results may exist, because the search stops at maxFound
+	Next          string
+	Chosen        []choice // the active filters, each with a link that removes it
+	Kept          []hiddenField
+	Facets        []facetView
+	Counting      *facet.Progress // set while the facets are counted for the first time
+	Orders        []choice
+	Mode          ken.Mode
+	Cause         string
+	Documents     []row
+	Nothing       bool // nothing matches the query; the rows are the nearest by meaning
+	OtherSearches []choice
 }
 
 type choice struct {
@@ -176,7 +176,7 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 	if b.Nothing {
 		b.Most = false
 		found.Claims = found.Claims[:min(len(found.Claims), nearestShown)]
-		b.Elsewhere = v.otherSearches(b.Question)
+		b.OtherSearches = v.otherSearches(b.Question)
 	}
 	ids := make([]string, 0, len(found.Claims))
 	by := make(map[string]*inspect.Claim, len(found.Claims))

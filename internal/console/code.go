@@ -26,9 +26,9 @@ const (
 
 // codeProgress says how much of the code has been read.
 type codeProgress struct {
-	Being bool                // it is still being read
-	Empty bool                // and no earlier state is available
-	So    repository.Progress // zero before it began
+	Running  bool                // it is still being read
+	Empty    bool                // and no earlier state is available
+	Progress repository.Progress // zero before it began
 }
 
 // codeBody holds the counts of the code, and the results of a search.
@@ -62,24 +62,24 @@ func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	if !v.ownsFiles() {
 		return nil, codeProgress{}, errNotOwner
 	}
-	so, read := v.con.layer.Operator().CodeRead()
+	reading, read := v.con.layer.Operator().CodeRead()
 	base := v.con.layer.Operator().Codebase()
 	if base == nil {
 		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // it returns the reason immediately
 		return nil, codeProgress{}, err
 	}
-	r := codeProgress{Being: !read, So: so}
-	r.Empty = r.Being && base.View().Counts().Nodes == 0
+	r := codeProgress{Running: !read, Progress: reading}
+	r.Empty = r.Running && base.View().Counts().Nodes == 0
 	return base, r, nil
 }
 
 func codePage(v *visit) error {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return err
 	}
 	q := v.r.URL.Query()
-	b := codeBody{Reading: so, Kind: q.Get("kind"), Query: codebase.Query{Words: strings.TrimSpace(q.Get("q")), Path: strings.TrimSpace(q.Get("path")),
+	b := codeBody{Reading: reading, Kind: q.Get("kind"), Query: codebase.Query{Words: strings.TrimSpace(q.Get("q")), Path: strings.TrimSpace(q.Get("path")),
 		Exported: q.Get("exported") != "", NoTests: q.Get("tests") == "no"}}
 	for _, k := range nodeKinds {
 		b.Kinds = append(b.Kinds, choice{Name: kindName(k), Value: string(k), Here: b.Kind == string(k)})
@@ -105,11 +105,11 @@ func codePage(v *visit) error {
 // codeState returns a value that changes when the pages about the code change, for live
 // updates.
 func (v *visit) codeState() string {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return ""
 	}
-	return strings.Join([]string{strconv.FormatUint(base.View().Version(), 10), strconv.FormatBool(so.Being), strconv.Itoa(so.So.Done)}, " ")
+	return strings.Join([]string{strconv.FormatUint(base.View().Version(), 10), strconv.FormatBool(reading.Running), strconv.Itoa(reading.Progress.Done)}, " ")
 }
 
 // symbolName returns a node's name with its package or type, as developers write it.
@@ -174,15 +174,15 @@ type dependentRing struct {
 }
 
 func symbolPage(v *visit) error {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return err
 	}
 	view, id := base.View(), v.param("id")
-	b := symbolBody{Reading: so}
+	b := symbolBody{Reading: reading}
 	b.Symbol, err = view.Show(id)
 	switch {
-	case err != nil && so.Being: // it may be in a file that was not read yet
+	case err != nil && reading.Running: // it may be in a file that was not read yet
 		b.Symbol.Name = id
 		return v.page("code_symbol", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
 	case errors.Is(err, ken.ErrInvalid) && id != "": // the name is ambiguous

@@ -32,7 +32,7 @@ type decisionBody struct {
 	Claims     []row // claims whose evidence is its file
 	AllClaims  string
 	Moves      []decision.Status // likely next statuses
-	Rarely     []decision.Status // the other statuses
+	OtherMoves []decision.Status // the other statuses
 	Others     []decisionRow     // decisions that may supersede it
 	Archivable bool
 }
@@ -60,8 +60,8 @@ func decisionPage(v *visit) error {
 		return err
 	}
 	b := decisionBody{Row: decisionRowOf(&r), Record: &r, FilePath: filePath(r.Path)}
-	if said := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(said), b.Row.Status) {
-		b.StatusSays = said
+	if written := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(written), b.Row.Status) {
+		b.StatusSays = written
 	}
 	b.fillText(&r)
 	for _, t := range decision.Targets(r) {
@@ -208,7 +208,7 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 		case slices.Contains(likelyStatuses[r.Status], s):
 			b.Moves = append(b.Moves, s)
 		default:
-			b.Rarely = append(b.Rarely, s)
+			b.OtherMoves = append(b.OtherMoves, s)
 		}
 	}
 	switch r.Status {

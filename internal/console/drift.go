@@ -24,21 +24,21 @@ type driftBody struct {
 	Reading  codeProgress
 	Compared *driftResult // nil before the first result
 
-	Faults   []errorPage // why there is no result
-	Proposal string      // a proposed manifest, if there is none
-	Bare     bool        // there is neither a manifest nor code
-	Summary  string
-	Warnings []string
-	Layers   []layerRow
-	Columns  []layerRow // columns of the matrix; nil if it would be too large
-	Of       []choice   // the layers to which the new violations are filtered
-	New      []driftGroup
-	Pairs    int    // layer pairs left out of New
-	Next     string // the page with more new violations
-	Known    []violation
-	MoreOf   int // baseline violations not shown
-	Fixed    []drift.Entry
-	Manifest string // the page of the manifest
+	Faults    []errorPage // why there is no result
+	Proposal  string      // a proposed manifest, if there is none
+	NoCode    bool        // there is neither a manifest nor code
+	Summary   string
+	Warnings  []string
+	Layers    []layerRow
+	Columns   []layerRow // columns of the matrix; nil if it would be too large
+	Of        []choice   // the layers to which the new violations are filtered
+	New       []driftGroup
+	Pairs     int    // layer pairs left out of New
+	Next      string // the page with more new violations
+	Known     []violation
+	KnownMore int // baseline violations not shown
+	Fixed     []drift.Entry
+	Manifest  string // the page of the manifest
 }
 
 type layerRow struct {
@@ -86,11 +86,11 @@ const (
 func driftPage(v *visit) error {
 	b := driftBody{Ours: v.ownsFiles(), Now: v.now(), Manifest: filePath(drift.DefaultManifest)}
 	if b.Ours {
-		_, so, err := v.code()
+		_, reading, err := v.code()
 		if err != nil {
 			return err
 		}
-		b.Reading = so
+		b.Reading = reading
 		b.Compared = v.compare()
 		b.Busy = v.refresh
 		if b.Compared != nil {
@@ -104,7 +104,7 @@ func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
 	case c.proposal != nil:
-		b.Proposal, b.Bare = string(c.proposal), c.bare
+		b.Proposal, b.NoCode = string(c.proposal), c.noCode
 		return
 	case c.err != nil:
 		b.Faults = errorPages(c.err)
@@ -113,7 +113,7 @@ func (v *visit) fillDrift(b *driftBody) {
 	b.Summary, b.Warnings, b.Fixed = c.report.Summary(), c.report.Warnings, c.report.Fixed
 	v.fillNewViolations(c, b)
 	b.Known = mapped(c.report.Known[:min(len(c.report.Known), maxKnown)], v.violation)
-	b.MoreOf = len(c.report.Known) - len(b.Known)
+	b.KnownMore = len(c.report.Known) - len(b.Known)
 	b.layers(c)
 }
 
@@ -192,7 +192,7 @@ type driftResult struct {
 	report   drift.Report
 	pairs    []driftGroup // of the new violations
 	proposal []byte       // the proposed manifest if there is none; nil otherwise
-	bare     bool         // there is no source file for a proposal
+	noCode   bool         // there is no source file for a proposal
 	err      error        // why there is no result
 }
 
@@ -254,7 +254,7 @@ func (f *driftResult) compare(c *Console) {
 	f.of.version = view.Version()
 	f.manifest, f.err = drift.Read(c.layer.Root(), drift.DefaultManifest)
 	if errors.Is(f.err, ken.ErrNotFound) {
-		f.proposal, f.bare, f.err = drift.Propose(view), view.Counts().Files == 0, nil
+		f.proposal, f.noCode, f.err = drift.Propose(view), view.Counts().Files == 0, nil
 		return
 	}
 	known, err := drift.ReadBaseline(c.layer.Root(), drift.DefaultBaseline)

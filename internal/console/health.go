@@ -41,14 +41,14 @@ type healthBody struct {
 	Concerns []concern
 	Search   searchStatus
 
-	Stretches []choice
-	From, To  string       // the period of the turns; "" for none
-	Lately    *recentTurns // nil while the turns are read for the first time
-	Modes     *drawing
-	Latency   *drawing
-	Stages    *drawing
-	Chars     *drawing
-	Cached    *drawing
+	Ranges   []choice
+	From, To string       // the period of the turns; "" for none
+	Recent   *recentTurns // nil while the turns are read for the first time
+	Modes    *drawing
+	Latency  *drawing
+	Stages   *drawing
+	Chars    *drawing
+	Cached   *drawing
 
 	Claims    int
 	Documents int
@@ -56,7 +56,7 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *ownerStats // nil while it is computed for the first time
+	Stats     *ownerStats // nil while it is computed for the first time
 	Sessions  []namedCount
 	Jobs      []namedCount
 	Graph     *codegraph.Counts // nil if no code was read
@@ -74,10 +74,10 @@ type namedCount struct {
 
 // dead returns the number of dead jobs; 0 while unknown.
 func (b *healthBody) dead() int {
-	if b.Census == nil {
+	if b.Stats == nil {
 		return 0
 	}
-	return b.Census.Jobs[jobs.Dead]
+	return b.Stats.Jobs[jobs.Dead]
 }
 
 func healthPage(v *visit) error {
@@ -86,7 +86,7 @@ func healthPage(v *visit) error {
 	if err := v.healthTurns(&b); err != nil {
 		return err
 	}
-	b.Census = v.ownerStats()
+	b.Stats = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
 		b.Search = v.searchStatus(s)
 		b.Events = s.Seq()
@@ -100,7 +100,7 @@ func healthPage(v *visit) error {
 			b.Graph = &n
 		}
 	}
-	if n := b.Census; n != nil {
+	if n := b.Stats; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
 			b.Sessions = append(b.Sessions, namedCount{string(st), n.Sessions[st]})
@@ -109,8 +109,8 @@ func healthPage(v *visit) error {
 			b.Jobs = append(b.Jobs, namedCount{string(st), n.Jobs[st]})
 		}
 	}
-	if b.Lately != nil {
-		b.Warnings = append(b.Warnings, b.Lately.Unread...)
+	if b.Recent != nil {
+		b.Warnings = append(b.Warnings, b.Recent.Unread...)
 		b.draw()
 	}
 	b.Concerns = v.concerns(&b)
@@ -129,12 +129,12 @@ func (v *visit) healthTurns(b *healthBody) error {
 	now := timeRangeNamed(q.Get("range"))
 	if between := b.From != "" || b.To != ""; between {
 		now = timeRange{}
-		b.Lately, err = v.turnsBetween(from, to)
+		b.Recent, err = v.turnsBetween(from, to)
 	} else {
-		b.Lately = v.recentTurns(now)
+		b.Recent = v.recentTurns(now)
 	}
 	for _, s := range timeRanges {
-		b.Stretches = append(b.Stretches, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
+		b.Ranges = append(b.Ranges, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 
 // draw draws the charts of recent turns.
 func (b *healthBody) draw() {
-	w := b.Lately
+	w := b.Recent
 	if w.Whole.Turns == 0 {
 		return
 	}
@@ -328,7 +328,7 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than keyword search alone, and is not used.", Try: "ken embed adapt"})
 	}
 	const tooLate = 0.05
-	if w := b.Lately; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
+	if w := b.Recent; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
 		out = append(out, concern{Tone: toneWarning, Says: percent(w.Whole.Share(ken.ModeLate)) + " of these turns were late: the embedder's answer came after the turn's deadline.",
 			Try: "a local embedder, or a longer retrieval.deadline"})
 	}

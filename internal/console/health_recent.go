@@ -84,7 +84,7 @@ type causeCount struct {
 const recentTurnsMaxAge = time.Second
 
 // recentTurnsKey identifies a summary: its owner and its period.
-type recentTurnsKey struct{ owner, stretch string }
+type recentTurnsKey struct{ owner, period string }
 
 // recentTurns returns the summary of the visitor's owner's turns; nil while it is computed for
 // the first time.

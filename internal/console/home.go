@@ -32,16 +32,16 @@ type homeBody struct {
 	Waiting []attention.Item
 	Review  int
 
-	Mode   ken.Mode
-	Cause  string
-	Turns  []turnRow // nil if the visitor may not see turns
-	Hears  bool      // the visitor sees turns: all, or their own
-	First  *welcome  // how to make the first turn; nil if there is one
-	New    bool      // there are neither turns nor claims
-	Day    int       // turns of the last 24 hours
-	Hybrid float64   // share of them with hybrid search
-	P50    float64
-	Modes  template.HTML
+	Mode      ken.Mode
+	Cause     string
+	Turns     []turnRow // nil if the visitor may not see turns
+	SeesTurns bool      // the visitor sees turns: all, or their own
+	First     *welcome  // how to make the first turn; nil if there is one
+	New       bool      // there are neither turns nor claims
+	Day       int       // turns of the last 24 hours
+	Hybrid    float64   // share of them with hybrid search
+	P50       float64
+	Modes     template.HTML
 
 	Learned []row
 }
@@ -94,7 +94,7 @@ func (v *visit) homeTurns(b *homeBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	if b.Hears = v.canOperate() || v.hasOwnTurns(); b.Hears {
+	if b.SeesTurns = v.canOperate() || v.hasOwnTurns(); b.SeesTurns {
 		if err := v.lastTurns(b); err != nil {
 			return err
 		}
@@ -117,12 +117,12 @@ func (v *visit) lastTurns(b *homeBody) error {
 		m.Key = v.principal.Name
 	}
 	turns, _ := v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, m)
-	said, err := v.exchanges(turns)
+	texts, err := v.exchanges(turns)
 	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
 	for i := range turns {
-		b.Turns = append(b.Turns, turnRowOf(turns[i], said[i].Question, v.r.URL))
+		b.Turns = append(b.Turns, turnRowOf(turns[i], texts[i].Question, v.r.URL))
 	}
 	if len(turns) == 0 {
 		b.First, b.New = v.welcome(), b.Claims == 0 && b.Counting == nil

@@ -32,8 +32,8 @@ type page struct {
 type framedPage struct {
 	page
 	Visit    visitInfo
-	Again    bool   // a part is still being computed; the page reloads itself
-	Moment   string // the state that the page shows; see topicWatcher.missedTopics
+	Refresh  bool   // a part is still being computed; the page reloads itself
+	State    string // the state that the page shows; see topicWatcher.missedTopics
 	Sections []section
 	Did      string // what was just done, in a sentence
 }
@@ -49,7 +49,7 @@ type visitInfo struct {
 	Query       string   // the search query
 	Theme       string   // light, dark, or "" for the browser's preference
 	Version     string
-	Tally       pendingCounts
+	Pending     pendingCounts
 }
 
 // page renders the whole page before it sends any of it, so that an error in a template gives
@@ -71,9 +71,9 @@ func (v *visit) page(name string, p page) error {
 
 func (v *visit) render(name string, p page) ([]byte, error) {
 	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
-	f.Again = v.refresh
+	f.Refresh = v.refresh
 	if len(p.Live) > 0 {
-		f.Moment = v.pageState()
+		f.State = v.pageState()
 	}
 	t, err := templates.page(name)
 	if err != nil {
@@ -89,7 +89,7 @@ func (v *visit) visitInfo() visitInfo {
 	f := visitInfo{Name: v.principal.Name, Owner: v.principal.Owner, Keyed: v.loggedIn, Operate: v.canOperate(), Token: v.token, Path: v.r.URL.RequestURI(),
 		Query: v.question(), Theme: theme(v.r), Version: v.con.opts.Version}
 	if v.principal.Can(access.Read) {
-		f.Tally = v.con.pendingFor(v)
+		f.Pending = v.con.pendingFor(v)
 		f.Owners = v.con.selectableOwners(v)
 	}
 	return f

@@ -50,7 +50,7 @@ func askModel(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if b.Picture != nil {
+	if b.View != nil {
 		plain := withoutSecrets(b.turn.Messages)
 		b.Answers = []triedAnswer{{Title: "With the block"}, {Title: "Without it"}}
 		var both sync.WaitGroup

@@ -73,12 +73,12 @@ type sessionBody struct {
 	Sum     turnSum
 
 	// The messages and turns, for operators and for the owner of the session's key.
-	Steps      []timelineStep
-	Injected   int
-	Checkpoint *session.Checkpoint
-	Next       string
-	Earlier    string
-	Talk       bool // the visitor may see them
+	Steps        []timelineStep
+	Injected     int
+	Checkpoint   *session.Checkpoint
+	Next         string
+	Earlier      string
+	ShowMessages bool // the visitor may see them
 }
 
 // learnedClaim is a claim that resulted from a session, and how.
@@ -98,7 +98,7 @@ func sessionPage(v *visit) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	b := sessionBody{Now: v.now(), Info: info, Talk: v.canSeeMessages(info.Key)}
+	b := sessionBody{Now: v.now(), Info: info, ShowMessages: v.canSeeMessages(info.Key)}
 	if err := v.withStore(func(s store.Engine) error {
 		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
@@ -119,7 +119,7 @@ func sessionPage(v *visit) error {
 	b.Sum = sumTurns(turns)
 	b.Turns = turns[:min(len(turns), turnsOfASession)]
 	b.More = more + len(turns) - len(b.Turns)
-	if b.Talk {
+	if b.ShowMessages {
 		if err := v.addTimeline(&b, turns); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type sweepsBody struct {
 	More   int
 	Folder string // the folder, relative to the project's root
 
-	Weighed     *sweepFindings // nil while they are computed
+	Findings    *sweepFindings // nil while they are computed
 	Runs        []sweepRun
 	LeftOut     int  // runs beyond maxRuns
 	Sets        int  // number of data sets among the runs
@@ -102,7 +102,7 @@ func sweepsPage(v *visit) error {
 	b.runs(list)
 	b.Differences = differences(b.Runs)
 	if len(list) > 0 {
-		b.Weighed = v.sweepFindings(list)
+		b.Findings = v.sweepFindings(list)
 	}
 	b.draw()
 	return v.page("sweeps", page{Title: "Recall sweeps", Section: secHealth, Tab: "Recall sweeps", Body: b})
@@ -262,7 +262,7 @@ func (r sweepRow) Modes() []string {
 const (
 	maxSweepBytes = 32 << 20 // of a report's file
 	maxSweeps     = 100      // listed, newest first
-	maxWhole      = 8        // reports kept in memory with the values of each question
+	maxReports    = 8        // reports kept in memory with the values of each question
 )
 
 // sweepFile is a report's file. It is immutable.
@@ -280,9 +280,9 @@ func (f *sweepFile) key() string { return fmt.Sprint(f.Name, "/", f.Size, "/", f
 // reportFiles reads reports on demand, and again when a file changed. The zero value is ready
 // to use. It is safe for concurrent use.
 type reportFiles struct {
-	mu    sync.Mutex
-	heads map[string]*sweepFile // by name
-	whole []cachedReport        // most recently used last
+	mu      sync.Mutex
+	heads   map[string]*sweepFile // by name
+	reports []cachedReport        // most recently used last
 }
 
 // cachedReport is a report with the values of each question.
@@ -339,15 +339,15 @@ func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := cachedReport{key: f.key()}
-	if i := slices.IndexFunc(x.whole, func(had cachedReport) bool { return had.key == w.key }); i >= 0 {
-		w = x.whole[i]
-		x.whole = slices.Delete(x.whole, i, i+1)
+	if i := slices.IndexFunc(x.reports, func(had cachedReport) bool { return had.key == w.key }); i >= 0 {
+		w = x.reports[i]
+		x.reports = slices.Delete(x.reports, i, i+1)
 	} else {
 		w.report, w.bad = readSweep(dir, f.Name, sweep.Read)
 	}
-	x.whole = append(x.whole, w)
-	if len(x.whole) > maxWhole {
-		x.whole = slices.Delete(x.whole, 0, 1)
+	x.reports = append(x.reports, w)
+	if len(x.reports) > maxReports {
+		x.reports = slices.Delete(x.reports, 0, 1)
 	}
 	return w.report, w.bad
 }

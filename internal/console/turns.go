@@ -42,22 +42,22 @@ func (v *visit) catchUpTurns() (unread []string, err error) {
 }
 
 type turnBody struct {
-	Now     time.Time
-	Turn    receipt.Record
-	Tone    string // tone of the mode
-	Picture receiptView
-	Chars   *drawing // the context's characters by source; nil if not recorded
-	Marks   []badge
-	Views   []choice
-	Hears   bool            // the visitor may see the messages
-	Asks    *session.Entry  // the question; nil if it is not stored
-	Answers *session.Entry  // the answer; nil if it is not stored
-	NoBlock string          // why there is no block
-	Block   *inspect.Replay // nil if the visitor may not see the session's messages
-	Asked   string          // the claim that the visitor asks about
-	Answer  *inspect.Explanation
-	Heads   string // heading of the answer
-	Wrong   string // error of the query
+	Now          time.Time
+	Turn         receipt.Record
+	Tone         string // tone of the mode
+	View         receiptView
+	Chars        *drawing // the context's characters by source; nil if not recorded
+	Marks        []badge
+	Views        []choice
+	SeesMessages bool            // the visitor may see the messages
+	Question     *session.Entry  // the question; nil if it is not stored
+	Reply        *session.Entry  // the answer; nil if it is not stored
+	NoBlock      string          // why there is no block
+	Block        *inspect.Replay // nil if the visitor may not see the session's messages
+	Asked        string          // the claim that the visitor asks about
+	Answer       *inspect.Explanation
+	AnswerTitle  string // heading of the answer
+	Invalid      string // error of the query
 }
 
 // turnPage shows one turn's receipt. The block may contain the session's state, so it is only
@@ -80,7 +80,7 @@ func turnPage(v *visit) error {
 		}
 	}
 	err = v.withStore(func(s store.Engine) (err error) {
-		b.Picture, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
+		b.View, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
 		return err
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 	if err != nil {
 		return kept, err
 	}
-	if b.Hears = v.canSeeMessages(kept.Key); !b.Hears {
+	if b.SeesMessages = v.canSeeMessages(kept.Key); !b.SeesMessages {
 		return kept, nil
 	}
 	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)
@@ -112,14 +112,14 @@ func (v *visit) addExchange(b *turnBody) error {
 	if t.Chars == 0 {
 		b.NoBlock = noBlockReason(t.Policy, t.Cause, len(t.Cut), ledger.MostCut(t.Cut))
 	}
-	if !b.Hears {
+	if !b.SeesMessages {
 		return nil
 	}
-	said, err := v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), []session.Place{{Session: t.Session, Through: t.Through}})
+	texts, err := v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), []session.Place{{Session: t.Session, Through: t.Through}})
 	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
-	b.Asks, b.Answers = said[0].Question, said[0].Answer
+	b.Question, b.Reply = texts[0].Question, texts[0].Answer
 	return nil
 }
 
@@ -152,10 +152,10 @@ func (v *visit) explain(b *turnBody) error {
 		if p.Status >= 500 {
 			return err
 		}
-		b.Wrong = p.Msg + ". " + p.Try
+		b.Invalid = p.Msg + ". " + p.Try
 		return nil
 	}
-	b.Answer, b.Heads = &e, verdictLabels[e.Verdict]
+	b.Answer, b.AnswerTitle = &e, verdictLabels[e.Verdict]
 	return nil
 }
 

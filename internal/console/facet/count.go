@@ -180,7 +180,7 @@ func (x *Index) Count(owner string, ids []string, sel Selection) (out []Facet) {
 	_ = x.read(owner, func(t *table) { // the only error is that they were not read
 		slots, _ := t.among(ids)
 		s := x.run(t, &sel, slots)
-		defer s.letGo()
+		defer s.release()
 		out = s.facets(x.o.Top)
 	})
 	return out
@@ -194,7 +194,7 @@ func (x *Index) Filter(owner string, ids []string, sel Selection) (out []string,
 	err = x.read(owner, func(t *table) {
 		slots, written := t.among(ids)
 		s := x.run(t, &sel, slots)
-		defer s.letGo()
+		defer s.release()
 		out = make([]string, 0, len(s.hits))
 		for _, slot := range s.hits {
 			out = append(out, written[slot])

@@ -154,7 +154,7 @@ func (x *Index) Values(owner, facet, prefix string, limit int) (out []Value, err
 	}
 	err = x.read(owner, func(t *table) {
 		s := x.run(t, &Selection{}, nil)
-		defer s.letGo()
+		defer s.release()
 		values, first := s.tally(f)
 		best := topk.New[counted](min(limit, MaxLimit))
 		for code := first; code < len(values); code++ {
