@@ -1,3 +1,4 @@
+// Package doctor provides the commands that set up and examine an installation.
 package doctor
 
 import (
@@ -27,6 +28,17 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 )
+
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.doctorCommand(), c.checkCommand(), c.verifyLogCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(),
+		c.configCommand(), c.trustCommand(), c.initCommand(), c.indexCommand(), c.versionCommand(),
+	}
+}
 
 type finding struct {
 	Check  string `json:"check"`

@@ -25,19 +25,24 @@ func (a *commands) graphShowCommand(q *graphQuestion) *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.completesNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error {
-				id, err := graphID(v, args[0])
-				if err != nil {
-					return err
-				}
-				shown, err := v.Show(id)
-				if err != nil {
-					return cli.AsUsageError(err)
-				}
-				return a.Show(shown, func() { a.printNode(&shown) })
-			})
+			return askAbout(cmd.Context(), a, q, args[0], (*codegraph.View).Show, a.printNode)
 		},
 	}
+}
+
+// askAbout asks the graph about the thing of a name and shows the result.
+func askAbout[T any](ctx context.Context, a *commands, q *graphQuestion, name string, ask func(*codegraph.View, string) (T, error), print func(*T)) error {
+	return a.askGraph(ctx, q, func(v *codegraph.View) error {
+		id, err := graphID(v, name)
+		if err != nil {
+			return err
+		}
+		found, err := ask(v, id)
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		return a.Show(found, func() { print(&found) })
+	})
 }
 
 // shownLines is how many lines of a list a terminal shows.
@@ -186,7 +191,8 @@ func (a *commands) graphRefsCommand(q *graphQuestion) *cobra.Command {
 			if err := checkPage(p); err != nil {
 				return err
 			}
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printRefs(v, args[0], want, p) })
+			return askAbout(cmd.Context(), a, q, args[0], func(v *codegraph.View, id string) (codegraph.Refs, error) { return v.Refs(id, want, p) },
+				func(refs *codegraph.Refs) { a.printRefs(refs, p) })
 		},
 	}
 	kindFlag(cmd, &kinds, "edges", edgeKinds)
@@ -194,25 +200,15 @@ func (a *commands) graphRefsCommand(q *graphQuestion) *cobra.Command {
 	return cmd
 }
 
-func (a *commands) printRefs(v *codegraph.View, name string, kinds []codegraph.EdgeKind, p codegraph.Page) error {
-	id, err := graphID(v, name)
-	if err != nil {
-		return err
+func (a *commands) printRefs(refs *codegraph.Refs, p codegraph.Page) {
+	if cli.IsTerminal(a.Out) {
+		fmt.Fprintf(a.Out, "%s %s\n%s\n", refs.Node.ID, location(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
 	}
-	refs, err := v.Refs(id, kinds, p)
-	if err != nil {
-		return cli.AsUsageError(err)
-	}
-	return a.Show(refs, func() {
-		if cli.IsTerminal(a.Out) {
-			fmt.Fprintf(a.Out, "%s %s\n%s\n", refs.Node.ID, location(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
-		}
-		rows := cli.Map(refs.Refs, func(r *codegraph.Ref) []string {
-			return []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, placeCount(r.Times)}
-		})
-		a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM", "PLACES"}, rows)
-		a.noteMore(len(rows), p, refs.Total)
+	rows := cli.Map(refs.Refs, func(r *codegraph.Ref) []string {
+		return []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, placeCount(r.Times)}
 	})
+	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM", "PLACES"}, rows)
+	a.noteMore(len(rows), p, refs.Total)
 }
 
 // placeCount formats a number of places; "" for 0.
@@ -249,7 +245,8 @@ func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
 			if err := cmp.Or(cli.Between("--depth", depth, 0, codegraph.MaxDepth), checkPage(p)); err != nil {
 				return err
 			}
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printDependents(v, args[0], depth, p) })
+			return askAbout(cmd.Context(), a, q, args[0], func(v *codegraph.View, id string) (codegraph.Dependents, error) { return v.Dependents(id, depth, p) },
+				func(deps *codegraph.Dependents) { a.printDependents(deps, p) })
 		},
 	}
 	cmd.Flags().IntVar(&depth, "depth", 0, "at most `N` steps away; 0 goes as far as there are any")
@@ -257,28 +254,18 @@ func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
 	return cmd
 }
 
-func (a *commands) printDependents(v *codegraph.View, name string, depth int, p codegraph.Page) error {
-	id, err := graphID(v, name)
-	if err != nil {
-		return err
+func (a *commands) printDependents(deps *codegraph.Dependents, p codegraph.Page) {
+	if cli.IsTerminal(a.Out) {
+		fmt.Fprintf(a.Out, "%s %s\n", deps.Node.ID, location(deps.Node.Path, deps.Node.Line))
 	}
-	deps, err := v.Dependents(id, depth, p)
-	if err != nil {
-		return cli.AsUsageError(err)
-	}
-	return a.Show(deps, func() {
-		if cli.IsTerminal(a.Out) {
-			fmt.Fprintf(a.Out, "%s %s\n", deps.Node.ID, location(deps.Node.Path, deps.Node.Line))
-		}
-		rows := cli.Map(deps.Dependents, func(d *codegraph.Dependent) []string {
-			return []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), location(d.Path, d.Line), d.ID, d.Via}
-		})
-		a.PrintTable([]string{"STEPS", "KIND", "HOW", "PLACE", "DEPENDENT", "VIA"}, rows)
-		a.noteMore(len(rows), p, deps.Total)
-		if deps.More {
-			fmt.Fprintln(a.Err, "ken: there are others further away")
-		}
+	rows := cli.Map(deps.Dependents, func(d *codegraph.Dependent) []string {
+		return []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), location(d.Path, d.Line), d.ID, d.Via}
 	})
+	a.PrintTable([]string{"STEPS", "KIND", "HOW", "PLACE", "DEPENDENT", "VIA"}, rows)
+	a.noteMore(len(rows), p, deps.Total)
+	if deps.More {
+		fmt.Fprintln(a.Err, "ken: there are others further away")
+	}
 }
 
 func (a *commands) graphNeighboursCommand(q *graphQuestion) *cobra.Command {

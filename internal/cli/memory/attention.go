@@ -18,12 +18,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, _, err := cli.Desk(l, s).Attention(ctx, false)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Action)
-	}
-	return out, err
+	return cli.Map(all, func(i *attention.Item) string { return i.ID + "\t" + i.Action }), err
 }
 
 // attentionEvents lists the reasons for which items are in the queue.

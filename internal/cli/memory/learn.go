@@ -1,3 +1,4 @@
+// Package memory provides the commands that add, find, judge and remove claims.
 package memory
 
 import (
@@ -24,6 +25,18 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.learnCommand(), c.recallCommand(), c.verifyCommand(), c.disputeCommand(), c.supersedeCommand(), c.historyCommand(),
+		c.forgetCommand(), c.memoryCommand(), c.skillCommand(), c.attentionCommand(), c.knowledgeCommand(), c.importCommand(),
+		c.exportCommand(),
+	}
+}
 
 type learnOptions struct {
 	kind, heading, status  string

@@ -24,12 +24,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := cli.Desk(l, s).Memory(ctx, true)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+cli.Truncate(cli.Cell(all[i].Text), 60))
-	}
-	return out, err
+	return cli.Map(all, func(c *ken.Claim) string { return c.ID + "\t" + cli.Truncate(cli.Cell(c.Text), 60) }), err
 }
 
 // memoryCommand groups the commands that decide about candidates.

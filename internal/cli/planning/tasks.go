@@ -16,12 +16,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := cli.Desk(l, s).Editor().Tasks(ctx, edit.TaskFilter{})
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+cli.Truncate(cli.Cell(all[i].Title), 60))
-	}
-	return out, err
+	return cli.Map(all, func(t *task.Task) string { return t.ID + "\t" + cli.Truncate(cli.Cell(t.Title), 60) }), err
 }
 
 type tasksOptions struct {

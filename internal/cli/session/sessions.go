@@ -27,20 +27,16 @@ func Commands(app *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.sessionsCommand(), c.harvestCommand(), c.jobsCommand(), c.provenanceCommand(), c.runCommand()}
 }
 
-func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := l.Operator().Journal(s.Owner()).List(ctx)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(cli.TimeFormat)+", "+string(all[i].State))
-	}
-	return out, err
+	return cli.Map(all, func(i *session.Info) string {
+		return i.ID + "\t" + i.Active.UTC().Format(cli.TimeFormat) + ", " + string(i.State)
+	}), err
 }
 
-func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := l.Operator().Jobs(s.Owner()).List(ctx)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
-	}
-	return out, err
+	return cli.Map(all, func(j *jobs.Job) string { return j.ID + "\t" + j.Kind + ", " + string(j.State) }), err
 }
 
 func (a *commands) sessionsCommand() *cobra.Command {
