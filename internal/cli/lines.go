@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // historyLimit is the largest number of messages kept between chats.
@@ -72,27 +73,12 @@ func (h *history) save() error {
 		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineBreakSign, "\n")) // secrets such as keys may span lines
 		b.WriteString(strings.ReplaceAll(safe, "\n", lineBreakSign) + "\n")
 	}
-	if err := writePrivate(h.path, b.String()); err != nil {
+	err := os.MkdirAll(filepath.Dir(h.path), 0o700)
+	if err == nil {
+		err = durable.WriteFile(h.path, []byte(b.String())) // only the user can read it
+	}
+	if err != nil {
 		return fmt.Errorf("save chat history: %w", err)
-	}
-	return nil
-}
-
-// writePrivate replaces a file as a whole. Only the user can read the new one.
-func writePrivate(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -94,20 +94,8 @@ func summarise(m *table.Model) tableSummary {
 func (a *commands) showTable(m *table.Model) error {
 	s := summarise(m)
 	return a.Show(s, func() {
-		for _, line := range [][2]string{
-			{"model", s.Model},
-			{"dimensions", fmt.Sprint(s.Dim)},
-			{"tokens", fmt.Sprint(s.Tokens)},
-			{"bytes", fmt.Sprint(s.Bytes)},
-			{"about", s.Info.About},
-			{"licence", s.Info.Licence},
-			{"base", s.Info.Base},
-			{"recipe", s.Info.Recipe},
-		} {
-			if line[1] != "" {
-				fmt.Fprintf(a.Out, "%-11s %s\n", line[0], line[1])
-			}
-		}
+		a.PrintFields(10, "model", s.Model, "dimensions", fmt.Sprint(s.Dim), "tokens", fmt.Sprint(s.Tokens), "bytes", fmt.Sprint(s.Bytes),
+			"about", s.Info.About, "licence", s.Info.Licence, "base", s.Info.Base, "recipe", s.Info.Recipe)
 	})
 }
 

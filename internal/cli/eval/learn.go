@@ -54,11 +54,8 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 	if without > 0 {
 		fmt.Fprintf(a.Err, "SKIPPED: %d cases whose texts are not in %q: name their folder with --texts\n", without, o.texts)
 	}
-	r, err := a.Resolve()
+	cfg, err := a.configured(o.set)
 	if err != nil {
-		return err
-	}
-	if err := set(&r.Config, o.set); err != nil {
 		return err
 	}
 	var reports []learning.Report
@@ -69,7 +66,7 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 			continue
 		}
 		p.Update("cases", i, len(cases))
-		report, err := learning.Run(ctx, &cases[i], learning.Among(cases, i, o.crowd, r.Config))
+		report, err := learning.Run(ctx, &cases[i], learning.Among(cases, i, o.crowd, cfg))
 		if err != nil {
 			return fmt.Errorf("case %s: %w", cases[i].Name, err)
 		}
