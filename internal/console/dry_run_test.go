@@ -146,7 +146,7 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("the block is %s, want %s", have, want)
 	}
 	_, p = get(t, c, path+"?knowledge.top_k=12")
-	p.says("These are the settings in force")
+	p.says("These are the current settings")
 }
 
 // What the settings of a form are, they are in the configuration.
