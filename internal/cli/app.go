@@ -69,11 +69,10 @@ func (a *App) Layer(ctx context.Context, p *Progress, change ...func(*middleware
 		f(&o)
 	}
 	if o.Config == nil {
-		r, err := a.Resolve()
+		r, err := a.Configuration()
 		if err != nil {
 			return nil, err
 		}
-		a.WarnUntrusted(r)
 		if !a.readable && tooManyFiles(r) != nil {
 			r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
 		}
@@ -84,26 +83,35 @@ func (a *App) Layer(ctx context.Context, p *Progress, change ...func(*middleware
 
 // WithStore runs fn on the owner's store.
 func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error) error {
+	return a.WithLayer(ctx, func(l *middleware.Layer, p *Progress) error {
+		s, release, err := l.Store(ctx, a.Owner)
+		if err != nil {
+			return err
+		}
+		defer release()
+		p.Done()
+		return fn(l, s)
+	})
+}
+
+// WithLayer runs fn on the project's layer, and closes it.
+func (a *App) WithLayer(ctx context.Context, fn func(*middleware.Layer, *Progress) error, change ...func(*middleware.Options)) error {
 	p := a.Progress()
 	defer p.Done()
-	l, err := a.Layer(ctx, p)
+	l, err := a.Layer(ctx, p, change...)
 	if err != nil {
 		return err
 	}
-	s, release, err := l.Store(ctx, a.Owner)
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	p.Done()
-	err = fn(l, s)
-	release()
-	return errors.Join(err, l.Close())
+	return errors.Join(fn(l, p), l.Close())
 }
 
 // PrintJSON writes v as indented JSON. It does not escape characters that only HTML
 // requires.
-func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Out)
+func (a *App) PrintJSON(v any) error { return WriteJSON(a.Out, v) }
+
+// WriteJSON is PrintJSON for any output.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)

@@ -9,6 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -20,6 +21,12 @@ func DeskOf(l *middleware.Layer, s store.Engine, by string) *operator.Desk {
 
 // Desk returns the desk of the current user.
 func Desk(l *middleware.Layer, s store.Engine) *operator.Desk { return DeskOf(l, s, CurrentUser()) }
+
+// WithEditor runs fn on the editor of the owner's entities and tasks, for the current user. An
+// invalid value is a usage error.
+func (a *App) WithEditor(ctx context.Context, fn func(*edit.Editor) error) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error { return AsUsageError(fn(Desk(l, s).Editor())) })
+}
 
 // DescribeFiled describes how a claim was filed: "constraint on payments (also: ledger);
 // payments requires ledger".

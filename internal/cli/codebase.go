@@ -107,16 +107,12 @@ func (a *App) OpenCodebase(ctx context.Context, p *Progress) (*codebase.Codebase
 	if err := a.ConfirmReading(); err != nil {
 		return nil, err
 	}
-	root, err := a.Project()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return nil, err
-	}
-	begun := time.Now()
-	return codebase.Open(ctx, codebase.Options{Root: root, State: cfg.State(root), Generated: cfg.Graph.Generated,
+	cfg, begun := r.Config, time.Now()
+	return codebase.Open(ctx, codebase.Options{Root: r.Root, State: cfg.State(r.Root), Generated: cfg.Graph.Generated,
 		Exclude: cfg.Repository.Exclude, Folders: cfg.Decisions.Folders,
 		Progress: func(r repository.Progress) {
 			if time.Since(begun) > ProgressDelay {
@@ -135,52 +131,33 @@ func (a *App) Plan(ctx context.Context, cfg *config.Config) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer files.Close() // it was only read
-	symbols := &symbols{app: a}
+	defer files.Close()         // it was only read
+	var code *codebase.Codebase // opened by the first symbol
+	var failed error
 	p, err := plan.New(cfg.Agents, func(t plan.Token) bool {
 		switch t.Kind {
 		case plan.File:
 			_, err := files.Stat(t.Name)
 			return err == nil
 		case plan.Symbol:
-			return symbols.has(ctx, t.Name)
+			if code == nil && failed == nil {
+				if code, failed = a.Codebase(ctx); failed != nil {
+					failed = fmt.Errorf("look for symbols: %w", failed)
+				}
+			}
+			if failed != nil {
+				return false
+			}
+			found, _ := code.View().Find(t.Name, 1)
+			return len(found) > 0 && found[0].Kind != codegraph.KindFile
 		}
 		return false
 	})
-	if failed := symbols.Close(); failed != nil {
-		return nil, failed // report the failed lookup, not the plan's errors that follow from it
+	if code != nil {
+		failed = errors.Join(failed, code.Close())
+	}
+	if failed != nil {
+		return nil, failed // not the plan's errors, which follow from the failed lookup
 	}
 	return p, err
-}
-
-// symbols looks up which symbols the code declares. The first lookup reads the code.
-type symbols struct {
-	app  *App
-	view *codegraph.View
-	err  error
-	shut func() error
-}
-
-func (s *symbols) has(ctx context.Context, name string) bool {
-	if s.view == nil && s.err == nil {
-		c, err := s.app.Codebase(ctx)
-		if err != nil {
-			s.err = fmt.Errorf("look for symbols: %w", err)
-			return false
-		}
-		s.view, s.shut = c.View(), c.Close
-	}
-	if s.err != nil {
-		return false
-	}
-	found, _ := s.view.Find(name, 1)
-	return len(found) > 0 && found[0].Kind != codegraph.KindFile
-}
-
-// Close closes the code, if it was opened, and returns the error of a failed lookup.
-func (s *symbols) Close() error {
-	if s.shut == nil {
-		return s.err
-	}
-	return errors.Join(s.err, s.shut())
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,30 +26,22 @@ type Choices func(ctx context.Context, l *middleware.Layer, s store.Engine) ([]s
 func (a *App) Complete(lists ...Choices) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const noFiles = cobra.ShellCompDirectiveNoFileComp
-		cfg, _, err := a.Configuration()
-		root, rootErr := a.Project()
-		if len(args) >= len(lists) || err != nil || rootErr != nil {
+		r, err := a.Configuration()
+		if len(args) >= len(lists) || err != nil {
 			return nil, noFiles
 		}
-		if _, err := os.Stat(filepath.Join(cfg.State(root), bolt.FolderName(cmp.Or(a.Owner, cfg.Knowledge.Owner)))); err != nil {
+		if _, err := os.Stat(filepath.Join(r.Config.State(r.Root), bolt.FolderName(cmp.Or(a.Owner, r.Config.Knowledge.Owner)))); err != nil {
 			return nil, noFiles
 		}
-		quiet := a.Silent()
 		var all []string
-		err = quiet.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
+		err = a.Silent().WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
 			all, err = lists[len(args)](cmd.Context(), l, s)
 			return err
 		})
 		if err != nil {
 			return nil, noFiles
 		}
-		var out []string
-		for _, c := range all {
-			if strings.HasPrefix(c, begun) {
-				out = append(out, c)
-			}
-		}
-		return out, noFiles
+		return slices.DeleteFunc(slices.Clone(all), func(c string) bool { return !strings.HasPrefix(c, begun) }), noFiles
 	}
 }
 
@@ -77,7 +70,11 @@ func FixedChoices(list ...string) Choices {
 
 // CompleteFlag completes the values of a flag.
 func (a *App) CompleteFlag(cmd *cobra.Command, flag string, list Choices) {
-	complete := a.Complete(list)
+	CompleteFlag(cmd, flag, a.Complete(list))
+}
+
+// CompleteFlag completes the values of a flag as a first argument.
+func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd, nil, begun)
 	}); err != nil {
@@ -87,11 +84,9 @@ func (a *App) CompleteFlag(cmd *cobra.Command, flag string, list Choices) {
 
 // SuggestedAspects lists the usual aspects of all types of entities.
 func SuggestedAspects() (out []string) {
-	seen := map[string]bool{}
 	for _, t := range reading.Types() {
 		for _, name := range reading.SuggestedAspects(t) {
-			if !seen[name] {
-				seen[name] = true
+			if !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}

@@ -91,20 +91,18 @@ func countFiles(root string) int {
 	return n
 }
 
-// Configuration returns the project's configuration and the path of its file, "" for the
-// defaults. It warns once about settings that are ignored because the file is not
-// trusted.
-func (a *App) Configuration() (config.Config, string, error) { return a.ConfigurationOr("") }
+// Configuration returns the project's configuration. It warns once about settings that are
+// ignored because the file is not trusted.
+func (a *App) Configuration() (*config.Resolved, error) { return a.ConfigurationOr("") }
 
 // ConfigurationOr is Configuration with a file that the user named instead of the
 // project's. With "" it reads the project's.
-func (a *App) ConfigurationOr(file string) (config.Config, string, error) {
+func (a *App) ConfigurationOr(file string) (*config.Resolved, error) {
 	r, err := a.resolveOr(file)
-	if err != nil {
-		return config.Config{}, "", err
+	if err == nil {
+		a.WarnUntrusted(r)
 	}
-	a.WarnUntrusted(r)
-	return r.Config, r.File, nil
+	return r, err
 }
 
 // Resolve reads the project's configuration and prints no warning.

@@ -63,7 +63,6 @@ func (a *App) Report(err error) int {
 	return status
 }
 
-// hint returns what to do about an error.
 func hint(err error, usage bool) string {
 	switch try := ken.Hint(err); {
 	case try != "":

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,8 +20,15 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// OnlySubcommands checks the arguments of a command that only has subcommands: any argument
-// is a misspelled subcommand.
+// WithSubcommands makes cmd a command that only has subcommands, and shows its help.
+func WithSubcommands(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = OnlySubcommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// OnlySubcommands checks the arguments of a command with subcommands: any argument is a
+// misspelled subcommand.
 func OnlySubcommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Usagef("unknown command %q for %s", args[0], cmd.Name())
@@ -49,6 +59,29 @@ func ExactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// AtLeastOne requires an argument. Otherwise the error is message.
+func AtLeastOne(message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(message)
+		}
+		return nil
+	}
+}
+
+// Between returns an error unless the value of a flag is from least to most.
+func Between(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return Usagef("%s: %d is outside %d..%d", flag, n, least, most)
+	}
+	return nil
+}
+
+// Invalid returns a usage error for the value of a flag or an argument.
+func Invalid(field, message, try string) error {
+	return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: field, Msg: message, Try: try})
+}
+
 // StandingFilter returns a filter for claims that are valid now, in these scopes or in none.
 func StandingFilter(scopes []string) (*ken.Filter, error) {
 	f := &ken.Filter{Unscoped: true, Now: time.Now().UTC()}
@@ -71,26 +104,23 @@ func ScopeAndExpiry(scope, expires string, now time.Time) (in ken.Scope, until t
 // ParseExpiry parses a duration from now, in Go's units, days or weeks, or a point in time.
 // A date means its midnight in UTC, as in an import.
 func ParseExpiry(s string, now time.Time) (time.Time, error) {
-	at, ok := time.Time{}, false
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
-			at, ok = t.UTC(), true
-		}
+	at, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339, s)
 	}
-	if !ok {
-		if d, err := parseLength(s); err == nil {
-			at, ok = now.Add(d), true
-		}
+	if err != nil {
+		var d time.Duration
+		d, err = parseLength(s)
+		at = now.Add(d)
 	}
-	if ok && at.After(now) {
-		return at, nil
+	message := s + " is over already"
+	switch {
+	case err != nil:
+		message = strconv.Quote(s) + " is not a time"
+	case at.After(now):
+		return at.UTC(), nil
 	}
-	e := &ken.Error{Code: ken.CodeInvalid, Field: "--expires", Msg: strconv.Quote(s) + " is not a time",
-		Try: "Give a length of time such as 12h, 30d or 2w, or a date such as 2031-05-01."}
-	if ok {
-		e.Msg = s + " is over already"
-	}
-	return at, UsageError(e)
+	return at, Invalid("--expires", message, "Give a length of time such as 12h, 30d or 2w, or a date such as 2031-05-01.")
 }
 
 // parseLength parses a duration as time.ParseDuration does, or a number of days or weeks.
@@ -108,30 +138,28 @@ func parseLength(s string) (time.Duration, error) {
 func FilterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 	for _, s := range statuses {
 		if !ken.Status(s).Valid() {
-			return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("unknown status %q", s),
-				Try: "Use some of " + statusNames(ken.Statuses()) + "."})
+			return Invalid("--status", fmt.Sprintf("unknown status %q", s), "Use some of "+strings.Join(Words(ken.Statuses()), ", ")+".")
 		}
 		f.Statuses = append(f.Statuses, ken.Status(s))
 	}
 	for _, k := range kinds {
 		f.Kinds = append(f.Kinds, ken.Kind(k))
 	}
-	for _, s := range scopes {
-		scope, err := ken.ParseScope(s)
-		if err != nil {
-			return UsageError(err)
-		}
-		f.Scopes = append(f.Scopes, scope)
-	}
-	return nil
+	var err error
+	f.Scopes, err = ParseScopes(scopes)
+	return err
 }
 
-func statusNames(list []ken.Status) string {
-	names := make([]string, len(list))
-	for i, s := range list {
-		names[i] = string(s)
+// ParseScopes parses the values of --scope.
+func ParseScopes(list []string) (out []ken.Scope, err error) {
+	for _, s := range list {
+		scope, err := ken.ParseScope(s)
+		if err != nil {
+			return nil, UsageError(err)
+		}
+		out = append(out, scope)
 	}
-	return strings.Join(names, ", ")
+	return out, nil
 }
 
 // PictureFlags holds the flags of commands that draw a graph.
@@ -152,18 +180,38 @@ var formatsByExtension = map[string]string{".svg": "svg", ".mmd": "mermaid", ".m
 
 // Picture returns the function for the format that --format or the file's name gives.
 func (o *PictureFlags) Picture() (DrawFunc, error) {
-	format := strings.ToLower(o.Format)
-	if format == "" {
-		format = formatsByExtension[strings.ToLower(filepath.Ext(o.Out))]
-	}
-	if format == "" {
-		format = "svg"
-	}
+	format := cmp.Or(strings.ToLower(o.Format), formatsByExtension[strings.ToLower(filepath.Ext(o.Out))], "svg")
 	draw := drawFuncs[format]
 	if draw == nil {
-		return nil, UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--format", Msg: fmt.Sprintf("unknown format %q", o.Format), Try: "Use svg, mermaid or dot."})
+		return nil, Invalid("--format", fmt.Sprintf("unknown format %q", o.Format), "Use svg, mermaid or dot.")
 	}
 	return draw, nil
+}
+
+// DrawPicture draws a graph of n nodes to a file or to standard output. With --json it prints v
+// instead to standard output. left is how many nodes did not fit.
+func (a *App) DrawPicture(out string, draw func(io.Writer) error, v any, drawn string, left int) error {
+	toFile := out != "" && out != "-"
+	if toFile {
+		if err := ReplaceFile(out, draw); err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	if toFile {
+		fmt.Fprintf(a.Err, "%s drawn in %s\n", drawn, out)
+	} else {
+		w := bufio.NewWriter(a.Out)
+		if err := errors.Join(draw(w), w.Flush()); err != nil {
+			return err
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(a.Err, "ken: %d more did not fit\n", left)
+	}
+	return nil
 }
 
 // ToolNames returns the tools to offer to a model: those of --tools, or else those of the
@@ -181,9 +229,5 @@ func ToolNames(flag string, cfg config.Config) ([]string, error) {
 
 // ProfileNames lists the profiles of tools, for help texts.
 func ProfileNames() string {
-	var out []string
-	for _, p := range tools.Profiles() {
-		out = append(out, p.Name)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(Map(tools.Profiles(), func(p *tools.Profile) string { return p.Name }), ", ")
 }

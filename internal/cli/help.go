@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,11 +40,7 @@ func SetHelp(root *cobra.Command, groups []Group) {
 func Help(cmd *cobra.Command, groups []Group) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
-	about := cmd.Long
-	if about == "" {
-		about = cmd.Short
-	}
-	b.WriteString(Wrap(strings.TrimSpace(about), HelpWidth) + "\n")
+	b.WriteString(Wrap(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), HelpWidth) + "\n")
 	use := cmd.UseLine()
 	if !cmd.HasAvailableLocalFlags() {
 		use = strings.TrimSuffix(use, " [flags]")

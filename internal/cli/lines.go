@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // historyLimit is the largest number of messages kept between chats.
@@ -69,27 +73,12 @@ func (h *history) save() error {
 		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineBreakSign, "\n")) // secrets such as keys may span lines
 		b.WriteString(strings.ReplaceAll(safe, "\n", lineBreakSign) + "\n")
 	}
-	if err := writePrivate(h.path, b.String()); err != nil {
+	err := os.MkdirAll(filepath.Dir(h.path), 0o700)
+	if err == nil {
+		err = durable.WriteFile(h.path, []byte(b.String())) // only the user can read it
+	}
+	if err != nil {
 		return fmt.Errorf("save chat history: %w", err)
-	}
-	return nil
-}
-
-// writePrivate replaces a file as a whole. Only the user can read the new one.
-func writePrivate(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }
@@ -226,3 +215,82 @@ func (e *editor) Read(ctx context.Context) (string, error) {
 
 // Close implements LineReader.
 func (e *editor) Close() error { return e.history.save() }
+
+// lineBreakSign replaces a line break in a message, because the editor supports only
+// single lines.
+const lineBreakSign = "␤"
+
+var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
+
+// keys translates a terminal's input for the line editor of package term. The editor
+// treats Ctrl-C as the end of the input, and each pasted line as entered.
+type keys struct {
+	in      io.Reader
+	raw     []byte // read, but not a complete key yet
+	out     []byte // translated
+	pasting bool
+}
+
+// Read implements io.Reader.
+func (k *keys) Read(p []byte) (int, error) {
+	for len(k.out) == 0 {
+		buf := make([]byte, 256)
+		n, err := k.in.Read(buf)
+		k.raw = append(k.raw, buf[:n]...)
+		for k.translate() {
+		}
+		if err != nil && len(k.out) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, k.out)
+	k.out = k.out[n:]
+	return n, nil
+}
+
+// killLine ends an unfinished escape sequence, moves to the end of the line, clears it and
+// enters the empty line, which has no effect.
+const killLine = "~\x05\x15\r"
+
+// translate takes one key from raw. It returns false if raw holds no complete key.
+func (k *keys) translate() bool {
+	const ctrlC = 3
+	mark := pasteStart
+	if k.pasting {
+		mark = pasteEnd
+	}
+	switch {
+	case len(k.raw) == 0:
+		return false
+	case bytes.HasPrefix(k.raw, mark):
+		k.pasting = !k.pasting
+		return k.emit(len(mark), string(mark))
+	case bytes.HasPrefix(mark, k.raw) || !utf8.FullRune(k.raw):
+		return false
+	}
+	r, size := utf8.DecodeRune(k.raw)
+	switch {
+	case r == utf8.RuneError: // the editor would stop at it
+		return k.emit(size, "")
+	case !k.pasting && r == ctrlC:
+		return k.emit(size, killLine)
+	case !k.pasting || !unicode.IsControl(r):
+		return k.emit(size, string(r))
+	case r == '\t':
+		return k.emit(size, "    ")
+	case r == '\r' && len(k.raw) == 1: // may be the start of \r\n
+		return false
+	case r == '\r' && k.raw[1] == '\n':
+		return k.emit(2, lineBreakSign)
+	case r == '\r' || r == '\n':
+		return k.emit(size, lineBreakSign)
+	}
+	return k.emit(size, "")
+}
+
+// emit adds s to the output in place of the first bytes of raw.
+func (k *keys) emit(taken int, s string) bool {
+	k.raw = k.raw[taken:]
+	k.out = append(k.out, s...)
+	return true
+}

@@ -95,7 +95,6 @@ func (u *Model) Explain(ctx context.Context, doing string, err error) error {
 	return e
 }
 
-// unreachable explains a network error.
 func (u *Model) unreachable(doing string, err error) error {
 	e := &ken.Error{Code: ken.CodeUnavailable, Try: "Check that the endpoint runs, and check upstream.base_url."}
 	var timeout net.Error

@@ -27,11 +27,7 @@ func Printable(s string) string {
 
 // SourceScores formats the ranks of a hit in each retriever: "keyword #1, vector #7".
 func SourceScores(m map[string]ken.LegScore) string {
-	var parts []string
-	for _, name := range SortedKeys(m) {
-		parts = append(parts, fmt.Sprintf("%s #%d", name, m[name].Rank))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(Map(SortedKeys(m), func(name *string) string { return fmt.Sprintf("%s #%d", *name, m[*name].Rank) }), ", ")
 }
 
 // Tail returns the short form of an ID. It is the end, because IDs begin with the time.
@@ -73,14 +69,59 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
+// Counts formats numbers with their names, by name: "2 budget, 1 floor".
+func Counts[K ~string, N int | uint64](n map[K]N) string {
+	return strings.Join(Map(SortedKeys(n), func(name *K) string { return fmt.Sprintf("%d %s", n[*name], *name) }), ", ")
+}
+
 // PrintClaim prints a claim in one row, or as JSON.
 func (a *App) PrintClaim(v inspect.Claim) error {
+	return a.ShowTable(v, "", []string{"ID", "STATUS", "TIER", "TEXT"}, [][]string{{a.ShortID(v.ID), string(v.Status), v.Tier.String(), Headline(&v.Claim)}})
+}
+
+// Show prints v as JSON with --json, and otherwise calls print.
+func (a *App) Show(v any, print func()) error {
 	if a.JSON {
 		return a.PrintJSON(v)
 	}
-	a.PrintTable([]string{"ID", "STATUS", "TIER", "TEXT"}, [][]string{
-		{a.ShortID(v.ID), string(v.Status), v.Tier.String(), Headline(&v.Claim)}})
+	print()
 	return nil
+}
+
+// ShowTable is Show for a table. Instead of a table without rows, it prints none on standard
+// error.
+func (a *App) ShowTable(v any, none string, head []string, rows [][]string) error {
+	return a.Show(v, func() {
+		if len(rows) == 0 {
+			fmt.Fprintln(a.Err, "ken: "+none)
+			return
+		}
+		a.PrintTable(head, rows)
+	})
+}
+
+// Map returns the result of f for each item of a list, such as the rows of a table.
+func Map[T, R any](list []T, f func(*T) R) []R {
+	out := make([]R, len(list))
+	for i := range list {
+		out[i] = f(&list[i])
+	}
+	return out
+}
+
+// Words returns the values of a type such as ken.Status as strings.
+func Words[T ~string](list []T) []string {
+	return Map(list, func(w *T) string { return string(*w) })
+}
+
+// PrintFields prints pairs of a name and a text, the names in a column of a width. It leaves out
+// pairs without a text.
+func (a *App) PrintFields(width int, pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if text := Cell(pairs[i+1]); text != "" {
+			fmt.Fprintf(a.Out, "%-*s  %s\n", width, pairs[i], text)
+		}
+	}
 }
 
 // Note prints a message on standard error, unless --quiet is set.
@@ -94,12 +135,8 @@ func (a *App) Note(text string) {
 // colours words such as statuses, and pages a long table. Otherwise it separates complete cells
 // by tabs and prints no heads.
 func (a *App) PrintTable(head []string, rows [][]string) {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = Cell(row[i])
-		}
-	}
 	if !IsTerminal(a.Out) {
+		cleanCells(rows)
 		for _, row := range rows {
 			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
 		}
@@ -117,6 +154,14 @@ func (a *App) PrintTable(head []string, rows [][]string) {
 	_ = a.Page(b.String()) // errors are ignored, as in any print
 }
 
+func cleanCells(rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Cell(row[i])
+		}
+	}
+}
+
 // TableWidth returns the width of the terminal, or 120 columns.
 func (a *App) TableWidth() int {
 	if w, _, err := terminalSize(a.Out); err == nil {
@@ -128,11 +173,13 @@ func (a *App) TableWidth() int {
 // Align formats a table in lines of at most edge columns. It cuts the last column first, then the
 // widest ones. Lines exceed edge only if there is no room for a few letters of each column.
 func Align(head []string, rows [][]string, edge int) []string {
+	cleanCells(rows)
 	return align(head, rows, edge, func(_, cell string) string { return cell })
 }
 
 // Columns is Align for the output, with colours if the output shows them.
 func (a *App) Columns(head []string, rows [][]string) []string {
+	cleanCells(rows)
 	return align(head, rows, a.TableWidth(), a.Paint)
 }
 

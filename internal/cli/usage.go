@@ -119,12 +119,7 @@ func Nearest(given string, names []string) (best string) {
 	if best != "" {
 		return best
 	}
-	var begun []string
-	for _, n := range names {
-		if given != "" && strings.HasPrefix(n, strings.ToLower(given)) {
-			begun = append(begun, n)
-		}
-	}
+	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return given == "" || !strings.HasPrefix(n, strings.ToLower(given)) })
 	if len(begun) == 1 {
 		return begun[0]
 	}

@@ -39,7 +39,6 @@ type loginSessions struct {
 	by  map[[sha256.Size]byte]*loginSession // keyed by the hash of the cookie's value
 }
 
-// loginSession is one logged-in visitor.
 type loginSession struct {
 	key   access.Hash
 	token [32]byte // required in the session's forms
@@ -94,7 +93,6 @@ func (s *loginSessions) find(r *http.Request, bearer func(access.Hash) (access.P
 	return *v, who, true
 }
 
-// end removes the login session of a request.
 func (s *loginSessions) end(r *http.Request) {
 	if key, ok := sessionKey(r); ok {
 		s.mu.Lock()
@@ -312,7 +310,6 @@ type usageRow struct {
 	Cost                                       string
 }
 
-// keyRow is a key in the list.
 type keyRow struct {
 	operator.Key
 	Owner, Rights, Models, Limits string

@@ -18,33 +18,30 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// attentionBody holds the data of the attention queue.
 type attentionBody struct {
-	Making   bool // the queue is being computed for the first time
-	Now      time.Time
-	Items    []attentionItem
-	Total    int
-	Warnings int      // items that are warnings
-	All      bool     // includes dismissed items
-	Unread   []string // what could not be read and is missing
-	Next     string
-	Groups   []attentionGroup
-	Group    *attentionGroup // the group that is shown; nil for all
+	Computing bool // the queue is being computed for the first time
+	Now       time.Time
+	Items     []attentionItem
+	Total     int
+	Warnings  int      // items that are warnings
+	All       bool     // includes dismissed items
+	Unread    []string // what could not be read and is missing
+	Next      string
+	Groups    []attentionGroup
+	Group     *attentionGroup // the group that is shown; nil for all
 
 	Done   int // decisions carried out, when several were requested
 	Failed []failure
 }
 
-// attentionItem is an item of the queue with its claims.
 type attentionItem struct {
 	attention.Item
-	Word    string      // a short name of the event
-	Sides   []claimBody // the claims concerned, in their current state
-	Session string      // the agent's session
-	Who     string      // who caused it; "" if unknown
+	EventName string      // a short name of the event
+	Sides     []claimBody // the claims concerned, in their current state
+	Session   string      // the agent's session
+	Who       string      // who caused it; "" if unknown
 }
 
-// itemsPerPage is how many items a page of the queue shows.
 const itemsPerPage = 50
 
 // eventLabels are the names of the events on pages.
@@ -73,7 +70,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 		if err != nil {
 			return err
 		}
-		b.Making = !made
+		b.Computing = !made
 		if unread != nil {
 			b.Unread = []string{unread.Error()}
 		}
@@ -83,7 +80,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 				b.Warnings++
 			}
 		}
-		items = b.narrow(items, attention.Event(v.param("event")))
+		items = b.ofEvent(items, attention.Event(v.param("event")))
 		from := listOffset(v.r.URL.Query().Get("from"), len(items))
 		end := min(from+itemsPerPage, len(items))
 		for _, it := range items[from:end] {
@@ -108,9 +105,9 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 	return v.page("attention", page{Status: status, Title: "Attention", Section: secReview, Tab: "Attention", Live: []string{liveAttention, liveClaims}, Body: b})
 }
 
-// narrow returns the items of one event. Without an event, it returns the first few items of
+// ofEvent returns the items of one event. Without an event, it returns the first few items of
 // each large group and all others.
-func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []attention.Item {
+func (b *attentionBody) ofEvent(items []attention.Item, event attention.Event) []attention.Item {
 	b.Groups = groupsOf(items, event)
 	if event == "" {
 		return foldGroups(items, b.Groups)
@@ -126,7 +123,7 @@ func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []
 // attentionItem reads the claims of an item and their evidence. It leaves out claims that were
 // forgotten meanwhile.
 func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem, error) {
-	out := attentionItem{Item: it, Word: eventLabels[it.Event]}
+	out := attentionItem{Item: it, EventName: eventLabels[it.Event]}
 	switch {
 	case it.Refused != nil:
 		out.Session, out.Who = it.Refused.Session, nameOf(it.Refused.Actor)
@@ -164,12 +161,12 @@ func nameOf(a ken.Actor) string {
 // attentionItemBody holds the data of an item's page: what happened, its claims, and which
 // turns received them since.
 type attentionItemBody struct {
-	Now   time.Time
-	Item  attentionItem
-	Past  []pastEvent // history of all its claims, latest first
-	Since []turnShown // turns that received one of the claims since it happened
-	More  int         // turns not listed
-	Least bool        // more turns may exist, because the search was limited
+	Now       time.Time
+	Item      attentionItem
+	Past      []pastEvent // history of all its claims, latest first
+	Since     []turnShown // turns that received one of the claims since it happened
+	More      int         // turns not listed
+	Truncated bool        // more turns may exist, because the search was limited
 }
 
 // pastEvent is an entry in the joint history of an item's claims.
@@ -180,14 +177,12 @@ type pastEvent struct {
 	Cause  bool   // the event that caused the item
 }
 
-// turnShown is a turn that received a claim.
 type turnShown struct {
 	ledger.Turn
 	Claim  string
 	Letter string
 }
 
-// maxTurnsPerClaim is the largest number of turns searched for each claim.
 const maxTurnsPerClaim = 200
 
 func attentionItemPage(v *visit) error {
@@ -232,7 +227,6 @@ func (v *visit) attentionByID(s store.Engine, id string) (attention.Item, error)
 		Try: "Look at the queue: what still needs a decision is there as it is now."}
 }
 
-// addHistory merges the histories of the item's claims.
 func (v *visit) addHistory(s store.Engine, b *attentionItemBody) error {
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID
@@ -277,7 +271,7 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 				n++
 			}
 		}
-		b.Least = b.Least || n == maxTurnsPerClaim
+		b.Truncated = b.Truncated || n == maxTurnsPerClaim
 	}
 	slices.SortStableFunc(b.Since, func(x, y turnShown) int { return y.At.Compare(x.At) })
 	b.More = max(len(b.Since)-maxShown, 0)
@@ -285,8 +279,8 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 	return nil
 }
 
-// Told returns the number of those turns.
-func (b attentionItemBody) Told() int { return len(b.Since) + b.More }
+// TurnCount returns the number of those turns.
+func (b attentionItemBody) TurnCount() int { return len(b.Since) + b.More }
 
 // CanVerify reports whether the visitor can verify the nth claim of an item.
 func (i attentionItem) CanVerify(n int) bool {
@@ -400,4 +394,114 @@ func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
 		return err
 	}
 	return v.desk(s).Dismiss(v.ctx(), it.ID)
+}
+
+// The list of all events shows only the first few items of a group with more than manyAlike items.
+const (
+	manyAlike = 10
+	fewAlike  = 5
+)
+
+// attentionGroup holds the items of the queue that have the same event.
+type attentionGroup struct {
+	Event     attention.Event
+	EventName string
+	Count     int
+	Hidden    int // items left out of the list of all events
+	Path      string
+	Here      bool
+	Actions   []groupAction // decisions about several items at once
+}
+
+// groupAction is a decision about several items of one event.
+type groupAction struct{ Name, Says, Key string }
+
+// groupActions lists the decisions that can be made about several items at once. All others are
+// made one by one. Every item can be dismissed.
+var groupActions = map[attention.Event][]groupAction{
+	attention.Unsure: {{"verify", "Verify", "V"}, {"discard", "Discard", "R"}},
+	attention.Rule:   {{"approve", "Approve", "V"}, {"discard", "Reject", "R"}},
+}
+
+var dismissAction = groupAction{"dismiss", "Dismiss", "H"}
+
+// groupsOf counts the items by event, in the order of the list. here is the event that is shown.
+func groupsOf(items []attention.Item, here attention.Event) (out []attentionGroup) {
+	for i := range items {
+		e := items[i].Event
+		at := slices.IndexFunc(out, func(g attentionGroup) bool { return g.Event == e })
+		if at < 0 {
+			at = len(out)
+			out = append(out, attentionGroup{Event: e, EventName: eventLabels[e], Path: Prefix + "attention?event=" + escapeQuery(string(e)), Here: e == here,
+				Actions: append(slices.Clone(groupActions[e]), dismissAction)})
+		}
+		out[at].Count++
+	}
+	return out
+}
+
+// foldGroups leaves out most items of each large group, and records in groups how many.
+func foldGroups(items []attention.Item, groups []attentionGroup) []attention.Item {
+	seen := map[attention.Event]int{}
+	for i := range groups {
+		if g := &groups[i]; g.Count > manyAlike {
+			g.Hidden = g.Count - fewAlike
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(it attention.Item) bool {
+		seen[it.Event]++
+		at := slices.IndexFunc(groups, func(g attentionGroup) bool { return g.Event == it.Event })
+		return groups[at].Hidden > 0 && seen[it.Event] > fewAlike
+	})
+}
+
+// errGroup means that a group has changed since the visitor loaded the page.
+var errGroup = &ken.Error{Code: ken.CodeExists, Field: "all", Msg: "the group has changed since the page was loaded, so nothing was decided", Try: "Look at the group again."}
+
+// decideGroup carries out one decision about several items of one event: the chosen ones, or all,
+// if their number has not changed. Each decision is independent: if some fail, the response is the
+// list with the failures.
+func decideGroup(v *visit) error {
+	event, name := attention.Event(v.param("event")), v.param("what")
+	if !slices.ContainsFunc(append(slices.Clone(groupActions[event]), dismissAction), func(a groupAction) bool { return a.Name == name }) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this decision can't be made about several items at once", Try: "Decide about each item."}
+	}
+	back := v.returnPath(Prefix + "attention")
+	var b attentionBody
+	err := v.withStore(func(s store.Engine) error {
+		v.con.pending.invalidate(s.Owner())
+		items, _, _, err := v.attentionQueue(false, decisionWait)
+		if err != nil {
+			return err
+		}
+		items = slices.DeleteFunc(items, func(it attention.Item) bool { return it.Event != event })
+		if all := v.param("all"); all == "" {
+			chosen := v.r.PostForm["item"]
+			items = slices.DeleteFunc(items, func(it attention.Item) bool { return !slices.Contains(chosen, it.ID) })
+		} else if all != strconv.Itoa(len(items)) {
+			return errGroup
+		}
+		defer v.con.pending.invalidate(s.Owner())
+		for i := range items {
+			switch err := attentionActions[name].do(v, s, &items[i]); {
+			case err == nil:
+				b.Done++
+			case v.ctx().Err() != nil, errors.Is(err, ken.ErrUnavailable): // the others would fail too
+				return err
+			default:
+				p := errorPageOf(err)
+				b.Failed = append(b.Failed, failure{items[i].ID, items[i].Text, p.Msg, p.Try})
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(b.Failed) > 0:
+		return v.attentionList(&b, http.StatusConflict)
+	case b.Done == 0:
+		return v.redirectDone(back, "nothing")
+	}
+	return v.redirectDone(back, "decided")
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// claimBody holds the data of a claim's page.
 type claimBody struct {
 	Row      row
 	Claim    inspect.Claim
@@ -35,7 +33,6 @@ type claimBody struct {
 	Gone     bool // it was forgotten; only the history is left
 }
 
-// evidenceView is a piece of evidence with links.
 type evidenceView struct {
 	provenance.Piece
 	Path   string // the console's page of what it refers to; "" for none
@@ -45,14 +42,12 @@ type evidenceView struct {
 	Commit string
 }
 
-// historyEntry is one entry of a claim's history.
 type historyEntry struct {
 	ken.ClaimEvent
 	Says string
 	Path string // page of the other claim
 }
 
-// turnsWithClaim lists turns that received a claim.
 type turnsWithClaim struct {
 	Turns []ledger.Turn
 	Total int
@@ -117,7 +112,6 @@ func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing e
 	return nil
 }
 
-// evidence reads the claim's evidence.
 func (v *visit) evidence(b *claimBody) error {
 	cfg := v.con.layer.Config()
 	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.Operator().RootOf(v.owner())})
@@ -224,12 +218,7 @@ func claimText(v *visit) error {
 		if err != nil {
 			return err
 		}
-		h := v.w.Header()
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-		v.w.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(v.w, c.Text) // fails if the visitor is gone
-		return nil
+		return v.plainText(c.Text)
 	})
 }
 
@@ -238,11 +227,7 @@ func claimText(v *visit) error {
 func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
-		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
-		if err != nil {
-			return err
-		}
-		return v.redirectDone(v.returnPath(pathOf("claims", id)), did)
+		return v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) })
 	}
 }
 
@@ -275,9 +260,7 @@ func supersedeClaim(v *visit) error {
 		case by != "" && text != "":
 			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "both a new text and another claim are given", Try: "Give one of the two."}
 		case by != "":
-			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page is accepted too
-				by = by[i+1:]
-			}
+			by = by[strings.LastIndexByte(by, '/')+1:] // the address of its page is accepted too
 			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
 				return err
 			}
@@ -353,12 +336,8 @@ func writeClaim(v *visit) error {
 	})
 }
 
-// commas splits a list at commas.
 func commas(s string) []string {
-	parts := strings.Split(s, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
+	parts := mapped(strings.Split(s, ","), func(p *string) string { return strings.TrimSpace(*p) })
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
@@ -398,9 +377,7 @@ func forgetPage(v *visit) error {
 			return "", nil, err
 		}
 		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
-		for i := range blast.Claims[:len(blast.Claims)-b.More] {
-			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].Claim, v.now()), blast.Claims[i].Why})
-		}
+		b.Rows = mapped(blast.Claims[:len(blast.Claims)-b.More], func(c *inspect.BlastClaim) forgetPreviewRow { return forgetPreviewRow{rowOf(&c.Claim, v.now()), c.Why} })
 		return "blast", b, nil
 	})
 }
@@ -437,10 +414,7 @@ func forgetClaim(v *visit) error {
 		if err != nil {
 			return "", nil, err
 		}
-		claims := make([]ken.Claim, len(was.Claims))
-		for i := range was.Claims {
-			claims[i] = was.Claims[i].Claim.Claim
-		}
+		claims := mapped(was.Claims, func(c *inspect.BlastClaim) ken.Claim { return c.Claim.Claim })
 		b.Checks, err = v.con.layer.Operator().CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
 		if err != nil {
 			b.Clean, b.Failed = false, err.Error()

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,29 +25,27 @@ const maxFound = 200
 // maxDocuments is how many pieces of the repository a search shows beside the claims.
 const maxDocuments = 6
 
-// claimsPerPage is how many claims a list shows at once.
 const claimsPerPage = 40
 
 // claimsBody holds the data of the list of claims: all of them, or the results of a search.
 type claimsBody struct {
-	Question  string
-	Rows      []row
-	Total     int
-	Most      bool // more results may exist, because the search stops at maxFound
-	Next      string
-	Chosen    []choice // the active filters, each with a link that removes it
-	Kept      []hiddenField
-	Facets    []facetView
-	Counting  *facet.Progress // set while the facets are counted for the first time
-	Orders    []choice
-	Mode      ken.Mode
-	Cause     string
-	Documents []row
-	Nothing   bool // nothing matches the query; the rows are the nearest by meaning
-	Elsewhere []choice
+	Question      string
+	Rows          []row
+	Total         int
+	Most          bool // more results may exist, because the search stops at maxFound
+	Next          string
+	Chosen        []choice // the active filters, each with a link that removes it
+	Kept          []hiddenField
+	Facets        []facetView
+	Counting      *facet.Progress // set while the facets are counted for the first time
+	Orders        []choice
+	Mode          ken.Mode
+	Cause         string
+	Documents     []row
+	Nothing       bool // nothing matches the query; the rows are the nearest by meaning
+	OtherSearches []choice
 }
 
-// choice is a link to a choice.
 type choice struct {
 	Name, Value, Path string
 	Here              bool
@@ -102,14 +101,14 @@ func claimsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b.Chosen = activeFilters(q)
 	for _, f := range pageFacets {
 		for _, value := range q[f.name] {
+			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: labelOf(f.name, value), Path: toggleParam(v.r.URL, f.name, value)})
 			b.Kept = append(b.Kept, hiddenField{f.name, value})
 		}
 	}
 	if b.Question == "" {
-		b.Orders = sortChoices(q)
+		b.Orders = sortChoices(v.r.URL)
 	}
 	return v.page("claims", page{Title: "Claims", Section: secStore, Tab: "Claims", Live: []string{liveClaims}, Body: b})
 }
@@ -177,7 +176,7 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 	if b.Nothing {
 		b.Most = false
 		found.Claims = found.Claims[:min(len(found.Claims), nearestShown)]
-		b.Elsewhere = v.otherSearches(b.Question)
+		b.OtherSearches = v.otherSearches(b.Question)
 	}
 	ids := make([]string, 0, len(found.Claims))
 	by := make(map[string]*inspect.Claim, len(found.Claims))
@@ -284,6 +283,18 @@ func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
 	return out
 }
 
+// valuesOf returns the values of one facet; nil if it is missing.
+func valuesOf(facets []facet.Facet, name string) []facet.Value {
+	i := slices.IndexFunc(facets, func(f facet.Facet) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return facets[i].Values
+}
+
+// countOf returns a value with its count, without a link.
+func countOf(x *facet.Value) facetValue { return facetValue{Label: x.Value, Count: x.Count} }
+
 // labelOf returns the display name of a value.
 func labelOf(name, value string) string {
 	if value == "" {
@@ -298,54 +309,48 @@ func labelOf(name, value string) string {
 	return value
 }
 
-// activeFilters lists the filters in the address, each with a link that removes it.
-func activeFilters(q url.Values) (out []choice) {
-	for _, f := range pageFacets {
-		for _, value := range q[f.name] {
-			out = append(out, choice{Name: f.title, Value: labelOf(f.name, value), Path: toggleParam(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, f.name, value)})
-		}
-	}
-	return out
-}
-
-// sortChoices lists the ways to sort the list.
-func sortChoices(q url.Values) (out []choice) {
+func sortChoices(u *url.URL) (out []choice) {
 	names := map[facet.Order]string{facet.Newest: "newest", facet.Updated: "last changed", facet.Reinforced: "most often seen", facet.Confidence: "surest"}
-	now := facet.Order(q.Get("order"))
-	if now == "" {
-		now = facet.Newest
-	}
+	now := cmp.Or(facet.Order(u.Query().Get("order")), facet.Newest)
 	for _, o := range facet.Orders() {
-		out = append(out, choice{Name: names[o], Here: o == now, Path: withParam(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, "order", string(o))})
+		out = append(out, choice{Name: names[o], Here: o == now, Path: withParam(u, "order", string(o))})
 	}
 	return out
 }
 
 // withParam returns the address with one parameter set, starting at the first page.
 func withParam(u *url.URL, name, value string) string {
-	q := u.Query()
-	for _, gone := range []string{"before", "show", "did"} {
-		q.Del(gone)
-	}
-	q.Set(name, value)
-	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+	return withQuery(u, []string{"before", "show", "did"}, func(q url.Values) { q.Set(name, value) })
+}
+
+// withoutParam returns the page's address without one parameter, starting at the first page.
+func withoutParam(v *visit, name string) string {
+	return withQuery(v.r.URL, []string{"before", "did", name}, func(url.Values) {})
 }
 
 // toggleParam returns the address with a facet value added, or removed if it was there.
 func toggleParam(u *url.URL, name, value string) string {
-	q := u.Query()
-	for _, gone := range []string{"before", "show", "did", "more"} {
-		q.Del(gone)
-	}
-	if i := slices.Index(q[name], value); i >= 0 {
-		q[name] = slices.Delete(slices.Clone(q[name]), i, i+1)
-	} else {
-		q.Add(name, value)
-	}
-	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+	return withQuery(u, []string{"before", "show", "did", "more"}, func(q url.Values) {
+		if i := slices.Index(q[name], value); i >= 0 {
+			q[name] = slices.Delete(q[name], i, i+1)
+		} else {
+			q.Add(name, value)
+		}
+	})
 }
 
-// row is a claim in a list.
+// withQuery returns the address without some parameters, and with its others changed.
+func withQuery(u *url.URL, without []string, change func(url.Values)) string {
+	q := u.Query()
+	for _, name := range without {
+		q.Del(name)
+	}
+	change(q)
+	to := *u // with its escaped path: a name in it may contain a slash
+	to.RawQuery = q.Encode()
+	return to.RequestURI()
+}
+
 type row struct {
 	ID, Kind, Status string
 	Tone             string
@@ -479,13 +484,7 @@ func changesPage(v *visit) error {
 		if got.Next != "" {
 			b.Next = withParam(v.r.URL, "before", got.Next)
 		}
-		for _, f := range got.Facets {
-			if f.Name == facet.Status {
-				for _, x := range f.Values {
-					b.Kinds = append(b.Kinds, facetValue{Label: x.Value, Count: x.Count})
-				}
-			}
-		}
+		b.Kinds = mapped(valuesOf(got.Facets, facet.Status), countOf)
 		return v.addChangesByDay(s, &b, got.IDs)
 	})
 	if err != nil {

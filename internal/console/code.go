@@ -26,9 +26,9 @@ const (
 
 // codeProgress says how much of the code has been read.
 type codeProgress struct {
-	Being bool                // it is still being read
-	Empty bool                // and no earlier state is available
-	So    repository.Progress // zero before it began
+	Running  bool                // it is still being read
+	Empty    bool                // and no earlier state is available
+	Progress repository.Progress // zero before it began
 }
 
 // codeBody holds the counts of the code, and the results of a search.
@@ -49,12 +49,9 @@ type codeBody struct {
 var nodeKinds = []codegraph.Kind{codegraph.KindFunction, codegraph.KindMethod, codegraph.KindType, codegraph.KindInterface, codegraph.KindVariable,
 	codegraph.KindProperty, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindFile, codegraph.KindDecision}
 
-// kindNames gives the display names of kinds that have another name in the graph.
-var kindNames = map[codegraph.Kind]string{codegraph.KindDecision: "decision"}
-
 func kindName(k codegraph.Kind) string {
-	if n, ok := kindNames[k]; ok {
-		return n
+	if k == codegraph.KindDecision {
+		return "decision"
 	}
 	return string(k)
 }
@@ -65,24 +62,24 @@ func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	if !v.ownsFiles() {
 		return nil, codeProgress{}, errNotOwner
 	}
-	so, read := v.con.layer.Operator().CodeRead()
+	reading, read := v.con.layer.Operator().CodeRead()
 	base := v.con.layer.Operator().Codebase()
 	if base == nil {
 		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // it returns the reason immediately
 		return nil, codeProgress{}, err
 	}
-	r := codeProgress{Being: !read, So: so}
-	r.Empty = r.Being && base.View().Counts().Nodes == 0
+	r := codeProgress{Running: !read, Progress: reading}
+	r.Empty = r.Running && base.View().Counts().Nodes == 0
 	return base, r, nil
 }
 
 func codePage(v *visit) error {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return err
 	}
 	q := v.r.URL.Query()
-	b := codeBody{Reading: so, Kind: q.Get("kind"), Query: codebase.Query{Words: strings.TrimSpace(q.Get("q")), Path: strings.TrimSpace(q.Get("path")),
+	b := codeBody{Reading: reading, Kind: q.Get("kind"), Query: codebase.Query{Words: strings.TrimSpace(q.Get("q")), Path: strings.TrimSpace(q.Get("path")),
 		Exported: q.Get("exported") != "", NoTests: q.Get("tests") == "no"}}
 	for _, k := range nodeKinds {
 		b.Kinds = append(b.Kinds, choice{Name: kindName(k), Value: string(k), Here: b.Kind == string(k)})
@@ -108,11 +105,11 @@ func codePage(v *visit) error {
 // codeState returns a value that changes when the pages about the code change, for live
 // updates.
 func (v *visit) codeState() string {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return ""
 	}
-	return strings.Join([]string{strconv.FormatUint(base.View().Version(), 10), strconv.FormatBool(so.Being), strconv.Itoa(so.So.Done)}, " ")
+	return strings.Join([]string{strconv.FormatUint(base.View().Version(), 10), strconv.FormatBool(reading.Running), strconv.Itoa(reading.Progress.Done)}, " ")
 }
 
 // symbolName returns a node's name with its package or type, as developers write it.
@@ -145,7 +142,6 @@ const (
 	deepestPicture = 3
 )
 
-// symbolBody holds the data of a symbol's page.
 type symbolBody struct {
 	Reading    codeProgress
 	Symbol     codegraph.NodeDetails
@@ -166,7 +162,6 @@ type symbolBody struct {
 	Around     neighbourhood
 }
 
-// governing is a decision that governs a symbol.
 type governing struct {
 	ID, Title string
 	Guess     bool
@@ -179,15 +174,15 @@ type dependentRing struct {
 }
 
 func symbolPage(v *visit) error {
-	base, so, err := v.code()
+	base, reading, err := v.code()
 	if err != nil {
 		return err
 	}
 	view, id := base.View(), v.param("id")
-	b := symbolBody{Reading: so}
+	b := symbolBody{Reading: reading}
 	b.Symbol, err = view.Show(id)
 	switch {
-	case err != nil && so.Being: // it may be in a file that was not read yet
+	case err != nil && reading.Running: // it may be in a file that was not read yet
 		b.Symbol.Name = id
 		return v.page("code_symbol", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
 	case errors.Is(err, ken.ErrInvalid) && id != "": // the name is ambiguous
@@ -207,7 +202,9 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	b.Excerpts = v.excerpts(view, s.Places)
 	b.Members = s.Members[:min(len(s.Members), maxMembers)]
 	b.MembersOut = s.MemberAll - len(b.Members)
-	b.Decisions = decisionsOf(s)
+	b.Decisions = mapped(s.Governed, func(r *codegraph.Ref) governing { // it, its file or its package
+		return governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess}
+	})
 	from := v.intParam("before", 0, 0, codegraph.MaxOffset)
 	var refs codegraph.Refs
 	if len(s.In) > 0 {
@@ -218,7 +215,9 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	if n := from + len(refs.Refs); len(refs.Refs) > 0 && n < refs.Total {
 		b.RefNext = withParam(v.r.URL, "before", strconv.Itoa(n)) + "#refs"
 	}
-	b.Refs, b.Out, b.RefKinds = refRows(refs.Refs), outRows(s.Out), v.refKinds(s.In)
+	b.Refs = mapped(refs.Refs, func(r *codegraph.Ref) refRow { return refRow{*r, edgeLabels[r.Kind].in} })
+	b.Out = mapped(s.Out, func(k *codegraph.KindCount) outRow { return outRow{*k, edgeLabels[k.Kind].out} })
+	b.RefKinds = v.refKinds(s.In)
 	if b.Dependents, err = view.Dependents(s.ID, dependentSteps, codegraph.Page{Limit: maxDependents}); err != nil {
 		return err
 	}
@@ -235,7 +234,6 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	return v.withStore(func(st store.Engine) error { return v.claimsAbout(st, b) })
 }
 
-// describeNode describes a node in a few words.
 func describeNode(s *codegraph.NodeDetails) string {
 	words := []string{kindName(s.Kind)}
 	for _, m := range []struct {
@@ -250,14 +248,6 @@ func describeNode(s *codegraph.NodeDetails) string {
 		words = append(words, s.Language)
 	}
 	return strings.Join(words, " · ")
-}
-
-// decisionsOf returns the decisions that govern a symbol, its file or its package.
-func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
-	for _, r := range s.Governed {
-		out = append(out, governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess})
-	}
-	return out
 }
 
 // claimsAbout finds the claims about a symbol: those that name it, or have it as
@@ -322,18 +312,9 @@ var edgeLabels = map[codegraph.EdgeKind]struct{ in, out string }{
 	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
 }
 
-// refRow is a reference to a symbol in a list.
 type refRow struct {
 	codegraph.Ref
 	Says string
-}
-
-func refRows(refs []codegraph.Ref) []refRow {
-	out := make([]refRow, len(refs))
-	for i := range refs {
-		out[i] = refRow{refs[i], edgeLabels[refs[i].Kind].in}
-	}
-	return out
 }
 
 // outRow is the number of edges of a kind from a symbol to others.
@@ -342,21 +323,12 @@ type outRow struct {
 	Says string
 }
 
-func outRows(counts []codegraph.KindCount) []outRow {
-	out := make([]outRow, len(counts))
-	for i := range counts {
-		out[i] = outRow{counts[i], edgeLabels[counts[i].Kind].out}
-	}
-	return out
-}
-
 // refKind is a kind of references to a symbol, with a link that filters by it.
 type refKind struct {
 	choice
 	Count int
 }
 
-// refKinds returns the kinds that occur.
 func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
 	chosen := v.param("kind")
 	for _, k := range counts {
@@ -408,10 +380,7 @@ type sourceLine struct {
 // the one that the graph was built from, because lines of another version would be
 // wrong.
 func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
-	out := make([]excerpt, len(places))
-	for i := range places {
-		out[i].Place = places[i]
-	}
+	out := mapped(places, func(p *codegraph.Place) excerpt { return excerpt{Place: *p} })
 	root, err := projectfile.Open(v.con.layer.Root())
 	if err != nil {
 		v.con.opts.Log.Warn("show source", "cause", err)

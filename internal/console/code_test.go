@@ -52,7 +52,7 @@ func TestCodeIsNotWaitedFor(t *testing.T) {
 	if p.text(); p.has(`[data-region="code-reading"] p`) {
 		t.Errorf("it was read: %s", p.text())
 	}
-	p.says("every file was read whole", "What most of it hangs on")
+	p.says("every file was read whole", "What most of the code depends on")
 }
 
 func TestCodeIsFound(t *testing.T) {

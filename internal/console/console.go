@@ -135,7 +135,6 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.renderError(errNoPage)
 }
 
-// handler returns the handler of a route, with the checks that the route declares.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := c.visit(w, r)
@@ -174,7 +173,6 @@ func randomToken() (b [32]byte) {
 	return b
 }
 
-// route is a page or the action of a form.
 type route struct {
 	method string
 	path   string       // a pattern of http.ServeMux, without the method

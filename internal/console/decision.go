@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// decisionBody holds the data of a decision's page.
 type decisionBody struct {
 	Row        decisionRow
 	Record     *decision.Record
@@ -32,12 +32,11 @@ type decisionBody struct {
 	Claims     []row // claims whose evidence is its file
 	AllClaims  string
 	Moves      []decision.Status // likely next statuses
-	Rarely     []decision.Status // the other statuses
+	OtherMoves []decision.Status // the other statuses
 	Others     []decisionRow     // decisions that may supersede it
 	Archivable bool
 }
 
-// passage is a text with its heading.
 type passage struct{ Title, Text string }
 
 // governed is something that a decision governs. Path is its page, if the name is
@@ -60,9 +59,9 @@ func decisionPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := decisionBody{Row: decisionRowOf(r), Record: &r, FilePath: filePath(r.Path)}
-	if said := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(said), b.Row.Status) {
-		b.StatusSays = said
+	b := decisionBody{Row: decisionRowOf(&r), Record: &r, FilePath: filePath(r.Path)}
+	if written := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(written), b.Row.Status) {
+		b.StatusSays = written
 	}
 	b.fillText(&r)
 	for _, t := range decision.Targets(r) {
@@ -79,11 +78,7 @@ func decisionPage(v *visit) error {
 	}
 	b.Chain = chainOf(&r, line)
 	b.Supersedes, b.Successors = references(r.Supersedes, line), references(r.SupersededBy, line)
-	for _, p := range reg.Problems() {
-		if p.Path == r.Path {
-			b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
-		}
-	}
+	b.Problems = mapped(slices.DeleteFunc(reg.Problems(), func(p decision.Problem) bool { return p.Path != r.Path }), fileProblemOf)
 	if v.canOperate() {
 		b.fillActions(reg, &r)
 	}
@@ -188,10 +183,7 @@ func referencedPath(ref decision.Reference, line []decision.Record) string {
 // references returns a record's references, with links to existing records.
 func references(refs []decision.Reference, line []decision.Record) (out []choice) {
 	for _, ref := range refs {
-		c := choice{Name: ref.ID}
-		if c.Name == "" {
-			c.Name = ref.Text
-		}
+		c := choice{Name: cmp.Or(ref.ID, ref.Text)}
 		if ref.Partial {
 			c.Value = "in part"
 		}
@@ -216,7 +208,7 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 		case slices.Contains(likelyStatuses[r.Status], s):
 			b.Moves = append(b.Moves, s)
 		default:
-			b.Rarely = append(b.Rarely, s)
+			b.OtherMoves = append(b.OtherMoves, s)
 		}
 	}
 	switch r.Status {
@@ -225,7 +217,7 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	}
 	for _, o := range reg.List() {
 		if (o.Status == decision.Accepted || o.Status == decision.Proposed) && !o.Archived && o.Path != r.Path && len(b.Others) < maxOffered {
-			b.Others = append(b.Others, decisionRowOf(o))
+			b.Others = append(b.Others, decisionRowOf(&o))
 		}
 	}
 }
@@ -320,7 +312,6 @@ func decisionStatus(s string) (decision.Status, error) {
 	return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status that you can set", s), Try: "Use one of " + strings.Join(names, ", ") + "."}
 }
 
-// decisionForm holds the form of a new decision with its values.
 type decisionForm struct {
 	Problem  *errorPage   // why it was not written; nil before the first try
 	Old      *decisionRow // the decision that it supersedes; nil for none
@@ -352,7 +343,7 @@ func newDecisionPage(v *visit) error {
 }
 
 func (b *decisionForm) supersedes(r *decision.Record) {
-	row := decisionRowOf(*r)
+	row := decisionRowOf(r)
 	b.Old, b.OldHash = &row, r.Hash
 }
 
@@ -404,7 +395,6 @@ func writeDecision(v *visit) error {
 	return v.redirectDone(decisionPath(&now), "put")
 }
 
-// write writes the form's decision.
 func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (decision.Record, error) {
 	d, err := b.draft()
 	switch {
@@ -419,7 +409,6 @@ func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (deci
 	return now, err
 }
 
-// draft returns the form's decision.
 func (b *decisionForm) draft() (d decision.Draft, err error) {
 	d = decision.Draft{Title: b.Title, Folder: b.Folder, Context: b.Context, Decision: b.Decision, Consequences: b.Consequences, Confirmation: b.Confirmation,
 		More: b.More, Drivers: nonEmptyLines(b.Drivers), Governs: nonEmptyLines(b.Governs), Tags: commas(b.Tags), Deciders: commas(b.Deciders), Consulted: commas(b.Consulted),

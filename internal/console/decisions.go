@@ -33,7 +33,6 @@ type decisionsBody struct {
 	Problems []fileProblem
 }
 
-// decisionRow is a decision in a list.
 type decisionRow struct {
 	Handle, Path string // its short name, and its page
 	Title        string
@@ -63,9 +62,7 @@ func (v *visit) listDecisions(r *decision.Registry, b *decisionsBody) {
 	chosen, counts := filterDecisions(found, q)
 	b.All, b.Total, b.Facets = len(found), len(chosen), decisionFacets(v.r.URL, counts)
 	show := v.intParam("show", decisionsPerPage, 1, maxListed)
-	for i := range chosen[:min(len(chosen), show)] {
-		b.Rows = append(b.Rows, decisionRowOf(chosen[i]))
-	}
+	b.Rows = mapped(chosen[:min(len(chosen), show)], decisionRowOf)
 	if show < len(chosen) {
 		b.Next = withParam(v.r.URL, "show", strconv.Itoa(show+decisionsPerPage))
 	}
@@ -79,9 +76,7 @@ func (v *visit) listDecisions(r *decision.Registry, b *decisionsBody) {
 		b.Chosen = append(b.Chosen, choice{Name: "Governs", Value: b.Governs, Path: toggleParam(v.r.URL, "governs", b.Governs)})
 		b.Kept = append(b.Kept, hiddenField{"governs", b.Governs})
 	}
-	for _, p := range r.Problems() {
-		b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
-	}
+	b.Problems = mapped(r.Problems(), fileProblemOf)
 }
 
 // findDecisions returns the matching decisions: the best first, or without words the highest
@@ -157,7 +152,6 @@ func filterDecisions(records []decision.Record, q url.Values) (chosen []decision
 	return chosen, counts
 }
 
-// maxTags is how many tags the list offers as filters.
 const maxTags = 30
 
 // decisionFacets returns the filters of the list. It leaves out a facet with only one value.
@@ -187,8 +181,8 @@ func decisionFacets(u *url.URL, counts []map[string]int) (out []facetView) {
 // decisionTones gives the tones of the statuses of decisions. Other statuses have none.
 var decisionTones = map[decision.Status]string{decision.Proposed: "info", decision.Accepted: "success", decision.Rejected: "danger", decision.Unknown: "warning"}
 
-func decisionRowOf(r decision.Record) decisionRow {
-	return decisionRow{Handle: r.Handle, Path: decisionPath(&r), Title: cmp.Or(r.Title.Text, r.Path), Status: statusName(r.Status), Tone: decisionTones[r.Status],
+func decisionRowOf(r *decision.Record) decisionRow {
+	return decisionRow{Handle: r.Handle, Path: decisionPath(r), Title: cmp.Or(r.Title.Text, r.Path), Status: statusName(r.Status), Tone: decisionTones[r.Status],
 		Date: dayOf(r.Date), Says: cmp.Or(r.Decision.Text, r.Context.Text, r.Preamble.Text), File: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
 }
 
@@ -208,9 +202,6 @@ func dayOf(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func textsOf(values []decision.Value) (out []string) {
-	for _, v := range values {
-		out = append(out, v.Text)
-	}
-	return out
+func textsOf(values []decision.Value) []string {
+	return mapped(values, func(v *decision.Value) string { return v.Text })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,24 +24,23 @@ type driftBody struct {
 	Reading  codeProgress
 	Compared *driftResult // nil before the first result
 
-	Faults   []errorPage // why there is no result
-	Proposal string      // a proposed manifest, if there is none
-	Bare     bool        // there is neither a manifest nor code
-	Summary  string
-	Warnings []string
-	Layers   []layerRow
-	Columns  []layerRow // columns of the matrix; nil if it would be too large
-	Of       []choice   // the layers to which the new violations are filtered
-	New      []driftGroup
-	Pairs    int    // layer pairs left out of New
-	Next     string // the page with more new violations
-	Known    []violation
-	MoreOf   int // baseline violations not shown
-	Fixed    []drift.Entry
-	Manifest string // the page of the manifest
+	Faults    []errorPage // why there is no result
+	Proposal  string      // a proposed manifest, if there is none
+	NoCode    bool        // there is neither a manifest nor code
+	Summary   string
+	Warnings  []string
+	Layers    []layerRow
+	Columns   []layerRow // columns of the matrix; nil if it would be too large
+	Of        []choice   // the layers to which the new violations are filtered
+	New       []driftGroup
+	Pairs     int    // layer pairs left out of New
+	Next      string // the page with more new violations
+	Known     []violation
+	KnownMore int // baseline violations not shown
+	Fixed     []drift.Entry
+	Manifest  string // the page of the manifest
 }
 
-// layerRow is a layer with its violations.
 type layerRow struct {
 	drift.Layer
 	Number         int // from 1
@@ -71,7 +69,6 @@ type driftGroup struct {
 // Total returns the number of violations.
 func (g driftGroup) Total() int { return len(g.all) }
 
-// violation is a violation with links.
 type violation struct {
 	drift.Violation
 	Path   string // page of the file
@@ -89,11 +86,11 @@ const (
 func driftPage(v *visit) error {
 	b := driftBody{Ours: v.ownsFiles(), Now: v.now(), Manifest: filePath(drift.DefaultManifest)}
 	if b.Ours {
-		_, so, err := v.code()
+		_, reading, err := v.code()
 		if err != nil {
 			return err
 		}
-		b.Reading = so
+		b.Reading = reading
 		b.Compared = v.compare()
 		b.Busy = v.refresh
 		if b.Compared != nil {
@@ -103,12 +100,11 @@ func driftPage(v *visit) error {
 	return v.page("drift", page{Title: "Drift", Section: secStructure, Tab: "Drift", Live: []string{liveProject, liveCode}, Body: b})
 }
 
-// fillDrift sets the result.
 func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
 	case c.proposal != nil:
-		b.Proposal, b.Bare = string(c.proposal), c.bare
+		b.Proposal, b.NoCode = string(c.proposal), c.noCode
 		return
 	case c.err != nil:
 		b.Faults = errorPages(c.err)
@@ -116,10 +112,8 @@ func (v *visit) fillDrift(b *driftBody) {
 	}
 	b.Summary, b.Warnings, b.Fixed = c.report.Summary(), c.report.Warnings, c.report.Fixed
 	v.fillNewViolations(c, b)
-	for i := range c.report.Known[:min(len(c.report.Known), maxKnown)] {
-		b.Known = append(b.Known, v.violation(&c.report.Known[i]))
-	}
-	b.MoreOf = len(c.report.Known) - len(b.Known)
+	b.Known = mapped(c.report.Known[:min(len(c.report.Known), maxKnown)], v.violation)
+	b.KnownMore = len(c.report.Known) - len(b.Known)
 	b.layers(c)
 }
 
@@ -154,8 +148,11 @@ func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
 
 // errorPages splits the errors of a manifest or a baseline, one per line.
 func errorPages(err error) (out []errorPage) {
-	var many interface{ Unwrap() []error }
-	if !errors.As(err, &many) {
+	many, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	if !ok {
 		return []errorPage{errorPageOf(err)}
 	}
 	for _, err := range many.Unwrap() {
@@ -184,15 +181,9 @@ func driftProposal(v *visit) error {
 	case c.proposal == nil:
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is an architecture file already, and nothing is proposed", Try: "Look at " + drift.DefaultManifest + "."}
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(c.proposal)))
-	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(c.proposal) // fails if the visitor is gone
-	return nil
+	return v.plainText(string(c.proposal))
 }
 
-// driftResult is the result of a comparison and its time.
 type driftResult struct {
 	At time.Time
 
@@ -201,7 +192,7 @@ type driftResult struct {
 	report   drift.Report
 	pairs    []driftGroup // of the new violations
 	proposal []byte       // the proposed manifest if there is none; nil otherwise
-	bare     bool         // there is no source file for a proposal
+	noCode   bool         // there is no source file for a proposal
 	err      error        // why there is no result
 }
 
@@ -214,7 +205,6 @@ type driftInputs struct {
 // driftMaxAge is how long a result is valid when files are not watched.
 const driftMaxAge = time.Minute
 
-// driftInputs returns the current inputs of a comparison.
 func (c *Console) driftInputs() driftInputs {
 	return driftInputs{version: c.layer.Operator().Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }
@@ -264,7 +254,7 @@ func (f *driftResult) compare(c *Console) {
 	f.of.version = view.Version()
 	f.manifest, f.err = drift.Read(c.layer.Root(), drift.DefaultManifest)
 	if errors.Is(f.err, ken.ErrNotFound) {
-		f.proposal, f.bare, f.err = drift.Propose(view), view.Counts().Files == 0, nil
+		f.proposal, f.noCode, f.err = drift.Propose(view), view.Counts().Files == 0, nil
 		return
 	}
 	known, err := drift.ReadBaseline(c.layer.Root(), drift.DefaultBaseline)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type tryBody struct {
 	Message, Earlier, System string
 	Session, Project, Agent  string
 	Form                     settingsForm
-	Picture                  *receiptView
+	View                     *receiptView
 	Block                    string
 	Insertion                string // position of the block
 	Mode                     ken.Mode
@@ -73,7 +74,7 @@ func (v *visit) tryOf() (*tryBody, error) {
 		return nil, err
 	}
 	b.Long = len([]rune(b.Message)) > maxMessage || len([]rune(b.Earlier)) > maxEarlier || len([]rune(b.System)) > maxEarlier
-	if b.Message != "" && !b.Long && len(b.Form.Wrong) == 0 {
+	if b.Message != "" && !b.Long && len(b.Form.Invalid) == 0 {
 		err = v.tryMessage(b)
 	}
 	return b, err
@@ -100,21 +101,20 @@ func (v *visit) tryMessage(b *tryBody) error {
 	}
 	return v.withStore(func(s store.Engine) error {
 		p, err := v.dryRunView(s, r)
-		b.Picture = &p
+		b.View = &p
 		return err
 	})
 }
 
 // settingsForm holds the settings of a dry run, from the address.
 type settingsForm struct {
-	Fields []settingField
-	Config config.Config // the current settings with the form's changes; valid only if Wrong is empty
-	Given  bool          // the address sets at least one
-	Wrong  []string      // labels of the invalid fields
-	Other  int           // number of fields that differ from the current settings
+	Fields  []settingField
+	Config  config.Config // the current settings with the form's changes; valid only if Wrong is empty
+	Given   bool          // the address sets at least one
+	Invalid []string      // labels of the invalid fields
+	Other   int           // number of fields that differ from the current settings
 }
 
-// settingField is a setting in the form.
 type settingField struct {
 	Key, Label, Hint string
 	Value, Now       string   // the form's value, and the current one
@@ -170,7 +170,7 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 		f.Other++
 		f.markInvalid(field.Key, setSetting(&f.Config, field.Key, field.Value))
 	}
-	if len(f.Wrong) == 0 {
+	if len(f.Invalid) == 0 {
 		if err := f.Config.Validate(); err != nil && !f.markInvalid("", err) {
 			return f, err
 		}
@@ -181,14 +181,14 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 // markInvalid records an invalid value at the field that the error names, or else at the
 // field of key. It returns false if there is no such field.
 func (f *settingsForm) markInvalid(key string, err error) bool {
-	var e *ken.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*ken.Error](err)
+	if !ok {
 		return err == nil
 	}
 	for i := range f.Fields {
 		if field := &f.Fields[i]; field.Key == key || field.Key == e.Field {
 			field.Msg, field.Try = e.Msg, e.Try
-			f.Wrong = append(f.Wrong, field.Label)
+			f.Invalid = append(f.Invalid, field.Label)
 			return true
 		}
 	}
@@ -224,16 +224,16 @@ func setSetting(c *config.Config, key, value string) error {
 // whatifBody holds the data of a turn tried twice: with the current settings, and with
 // others.
 type whatifBody struct {
-	Now    time.Time
-	ID     string
-	Turn   receipt.Record
-	Views  []choice
-	Form   settingsForm
-	Unable *errorPage
-	Rows   []measure
-	Change *blockComparison
-	Tried  *receiptView
-	Block  string
+	Now     time.Time
+	ID      string
+	Turn    receipt.Record
+	Views   []choice
+	Form    settingsForm
+	Problem *errorPage
+	Rows    []measure
+	Change  *blockComparison
+	Tried   *receiptView
+	Block   string
 }
 
 // measure is a figure of both dry runs.
@@ -248,15 +248,15 @@ func whatifPage(v *visit) error {
 	if b.Turn, err = v.con.layer.Operator().Receipts(v.owner()).Get(v.ctx(), id); err != nil {
 		return turnError(err)
 	}
-	asked, unable, err := v.askedTurn(id)
+	asked, problem, err := v.askedTurn(id)
 	if err != nil {
 		return err
 	}
-	if b.Unable = unable; unable == nil {
+	if b.Problem = problem; problem == nil {
 		if b.Form, err = v.settings(asked.Scopes); err != nil {
 			return err
 		}
-		if b.Form.Given && len(b.Form.Wrong) == 0 {
+		if b.Form.Given && len(b.Form.Invalid) == 0 {
 			if err := v.runBoth(&b, asked); err != nil {
 				return err
 			}
@@ -314,14 +314,14 @@ func measures(a, b *ken.Receipt) []measure {
 
 // replayBody holds what a turn received, and what it would receive now.
 type replayBody struct {
-	Now    time.Time
-	Turn   inspect.Turn
-	Tone   string
-	Views  []choice
-	Then   inspect.Replay
-	After  *ken.Receipt // nil if the turn can't be tried again
-	Change blockComparison
-	Unable *errorPage // the reason why it can't
+	Now     time.Time
+	Turn    inspect.Turn
+	Tone    string
+	Views   []choice
+	Then    inspect.Replay
+	After   *ken.Receipt // nil if the turn can't be tried again
+	Change  blockComparison
+	Problem *errorPage // the reason why it can't
 }
 
 // replayPage shows the block as it was sent, and the block for the same question with the
@@ -334,12 +334,12 @@ func replayPage(v *visit) error {
 		return turnError(err)
 	}
 	b.Turn, b.Tone = b.Then.Turn, modeTone(b.Then.Turn.Mode)
-	asked, unable, err := v.askedTurn(id)
+	asked, problem, err := v.askedTurn(id)
 	if err != nil {
 		return err
 	}
-	b.Unable = unable
-	if unable == nil {
+	b.Problem = problem
+	if problem == nil {
 		tried, err := v.con.layer.Operator().DryRun(v.ctx(), asked, v.con.layer.Config())
 		if err != nil {
 			return err
@@ -357,8 +357,7 @@ func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
 	t, err := v.con.layer.Operator().TurnAsked(v.ctx(), v.owner(), id)
 	if errors.Is(err, ken.ErrNotFound) {
 		p := errorPageOf(err)
-		var e *ken.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*ken.Error](err); ok {
 			p.Msg = e.Msg
 		}
 		return t, &p, nil
@@ -387,7 +386,6 @@ func (v *visit) compareReplay(b *replayBody) error {
 	})
 }
 
-// blockSide is one of two compared blocks.
 type blockSide struct {
 	Receipt *ken.Receipt
 	Items   []itemView
@@ -396,16 +394,8 @@ type blockSide struct {
 
 // sideOf splits a block into items. missing lists the ids of items whose text is unknown.
 func sideOf(p *receiptView, block string, missing []string) blockSide {
-	gone := map[string]bool{}
-	for _, id := range missing {
-		gone[id] = true
-	}
-	var ids []string
-	for i := range p.Items {
-		if id := p.Items[i].ID; !gone[id] {
-			ids = append(ids, id)
-		}
-	}
+	ids := mapped(p.Items, func(it *itemView) string { return it.ID })
+	ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(missing, id) })
 	return blockSide{p.Receipt, p.Items, partsOf(block, ids)}
 }
 
@@ -434,7 +424,6 @@ const (
 	itemBoth    = "in both" // its earlier text is unknown
 )
 
-// comparedItem is an item of one or both blocks.
 type comparedItem struct {
 	Op, Tone, ID, Label, Path string
 	Was, Is                   int // positions from 1; 0 if absent

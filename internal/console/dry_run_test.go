@@ -146,7 +146,7 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("the block is %s, want %s", have, want)
 	}
 	_, p = get(t, c, path+"?knowledge.top_k=12")
-	p.says("These are the settings in force")
+	p.says("These are the current settings")
 }
 
 // What the settings of a form are, they are in the configuration.
@@ -181,7 +181,7 @@ func TestReplay(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d: %s", status, p.text())
 	}
-	p.says("Exact: its hash is the one that was noted", "2 unchanged")
+	p.says("Exact: its hash is the recorded one", "2 unchanged")
 	if p.has("del") || p.has("ins") {
 		t.Error("something has changed already")
 	}
@@ -193,7 +193,7 @@ func TestReplay(t *testing.T) {
 	})
 	c.learn("", "The ledger of payments listens on the loopback address alone.")
 	_, p = get(t, c, path)
-	p.says("Exact: its hash is the one that was noted", "1 with other words", "1 gone", "1 new", "disputed, superseded or a hypothesis")
+	p.says("Exact: its hash is the recorded one", "1 with other words", "1 gone", "1 new", "disputed, superseded or a hypothesis")
 	if have := strings.Join(p.texts("del"), "|"); !strings.Contains(have, "8071") {
 		t.Errorf("gone: %s", have)
 	}

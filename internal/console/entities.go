@@ -124,12 +124,8 @@ func displayed(text, name string) string {
 	return name
 }
 
-// countHits counts the records of each entity.
 func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit) error {
-	names := make([]string, len(hits))
-	for i := range hits {
-		names[i] = hits[i].Name
-	}
+	names := mapped(hits, func(h *entity.Hit) string { return h.Name })
 	outlines, err := s.Outlines(ctx, names, v.currentFilter(), store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
 	if err != nil {
 		return err
@@ -140,17 +136,6 @@ func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit
 	return nil
 }
 
-// withoutParam returns the page's address without one parameter, starting at the first page.
-func withoutParam(v *visit, name string) string {
-	u := *v.r.URL
-	q := u.Query()
-	for _, gone := range []string{name, "before", "did"} {
-		q.Del(gone)
-	}
-	u.RawQuery = q.Encode()
-	return u.RequestURI()
-}
-
 // tasksPerPage is how many tasks a list shows at once. tasksRead is how many are read to
 // find them, because a task's status is not indexed.
 const (
@@ -158,7 +143,6 @@ const (
 	tasksRead    = 400
 )
 
-// tasksBody holds the data of the list of tasks.
 type tasksBody struct {
 	Tasks  []taskLine
 	States []choice
@@ -173,7 +157,7 @@ func tasksPage(v *visit) error {
 	b := tasksBody{All: state == "all"}
 	b.States = []choice{{Name: "not over", Path: withoutParam(v, "state"), Here: true}, {Name: "all", Path: withParam(v.r.URL, "state", "all"), Here: b.All}}
 	for _, s := range task.Statuses() {
-		name := taskLineOf(task.Task{Body: task.Body{Status: s}}).State
+		name := taskLineOf(&task.Task{Body: task.Body{Status: s}}).State
 		b.States = append(b.States, choice{Name: name, Path: withParam(v.r.URL, "state", string(s)), Here: state == string(s)})
 	}
 	b.States[0].Here = !slices.ContainsFunc(b.States[1:], func(c choice) bool { return c.Here })
@@ -233,7 +217,7 @@ func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted f
 		slices.Reverse(read)
 		for i := range read {
 			if wanted(&read[i]) {
-				b.Tasks = append(b.Tasks, taskLineOf(read[i]))
+				b.Tasks = append(b.Tasks, taskLineOf(&read[i]))
 			}
 		}
 		if end < len(names) && (len(b.Tasks) >= tasksPerPage || end >= tasksRead) {

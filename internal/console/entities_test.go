@@ -376,3 +376,13 @@ func TestEntityForReaders(t *testing.T) {
 	_, p = get(t, c, "/console/entities/ledger")
 	p.hides(consoletest.BobWord)
 }
+
+// The links of an entity's page lead to that page, even if its name contains a slash.
+func TestLinksKeepASlashInAName(t *testing.T) {
+	c := open(t, bare)
+	c.learn("", "Acme's payments move the money.", func(k *ken.Claim) { k.Entities = []string{"acme/payments"} })
+	const path = "/console/entities/acme%2Fpayments"
+	if status, p := get(t, c, path); status != http.StatusOK || !p.links(path+"?depth=2#around") || !p.links(path+"?old=yes#old") {
+		t.Errorf("%d %s", status, p.body)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/chart"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
@@ -18,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entityBody holds the data of an entity's page.
 type entityBody struct {
 	View     entity.View
 	Now      time.Time
@@ -44,7 +44,6 @@ type ruleRow struct {
 	Via, Says string
 }
 
-// aspectView is an aspect with its claims.
 type aspectView struct {
 	Name   string
 	Weight float64
@@ -53,20 +52,17 @@ type aspectView struct {
 	More   int // claims not shown
 }
 
-// linkTable holds the dependencies of one direction.
 type linkTable struct {
 	Title, Other string // titles of the table and of its column of names
 	Out          bool   // from the entity to others
 	Links        []dependency
 }
 
-// dependency is a dependency for display.
 type dependency struct {
 	entity.Dependency
 	How string
 }
 
-// taskLine is a task in a list.
 type taskLine struct {
 	task.Task
 	Tone  string
@@ -113,7 +109,6 @@ func entityPage(v *visit) error {
 	return v.page("entity", page{Title: b.View.Display, Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// fillEntity converts the view to rows.
 func (v *visit) fillEntity(b *entityBody) {
 	e := &b.View
 	for i := range e.Constraints {
@@ -130,49 +125,34 @@ func (v *visit) fillEntity(b *entityBody) {
 		if len(a.Attributes) == 0 { // only rules, which are listed already
 			continue
 		}
-		b.Aspects = append(b.Aspects, aspectView{Name: a.Name, Weight: a.Weight, Rows: v.claimRows(a.Attributes), Rules: a.Constraints,
+		b.Aspects = append(b.Aspects, aspectView{Name: a.Name, Weight: a.Weight, Rows: mapped(a.Attributes, v.claimRow), Rules: a.Constraints,
 			More: max(a.Claims-a.Constraints-len(a.Attributes), 0)})
 	}
 	b.Links = []linkTable{{"Depends on", "What", true, dependencies(e.Dependencies)}, {"Needed by", "By what", false, dependencies(e.Dependents)}}
-	for i := range e.Tasks {
-		b.Tasks = append(b.Tasks, taskLineOf(e.Tasks[i]))
-	}
+	b.Tasks = mapped(e.Tasks, taskLineOf)
 	for _, k := range slices.SortedFunc(maps.Keys(e.Evidence), func(a, b ken.EvidenceKind) int {
 		return cmp.Or(cmp.Compare(e.Evidence[b], e.Evidence[a]), cmp.Compare(a, b))
 	}) {
 		b.Evidence = append(b.Evidence, pieceCount{words(k), e.Evidence[k]})
 	}
-	b.Saying, b.Old = v.claimRows(e.Descriptions), v.claimRows(e.Superseded)
+	b.Saying, b.Old = mapped(e.Descriptions, v.claimRow), mapped(e.Superseded, v.claimRow)
 	b.Known = slices.ContainsFunc(e.Descriptions, func(c entity.Claim) bool { return c.Kind == ken.KindEntity })
 }
 
 func dependencies(links []entity.Dependency) []dependency {
-	out := make([]dependency, len(links))
-	for i := range links {
-		out[i] = dependency{links[i], words(links[i].Type)}
-	}
-	return out
+	return mapped(links, func(d *entity.Dependency) dependency { return dependency{*d, words(d.Type)} })
 }
 
-// claimRow converts a claim of a view to a row.
 func (v *visit) claimRow(c *entity.Claim) row {
 	whole := v.con.layer.Operator().View(c.Whole)
 	return rowOf(&whole, v.now())
 }
 
-func (v *visit) claimRows(claims []entity.Claim) []row {
-	out := make([]row, len(claims))
-	for i := range claims {
-		out[i] = v.claimRow(&claims[i])
-	}
-	return out
-}
-
 // taskTones gives the tones of task statuses.
 var taskTones = map[task.Status]string{task.InProgress: "info", task.Blocked: "warning", task.Done: "success"}
 
-func taskLineOf(t task.Task) taskLine {
-	r := taskLine{Task: t, Tone: taskTones[t.Status], State: words(t.Status)}
+func taskLineOf(t *task.Task) taskLine {
+	r := taskLine{Task: *t, Tone: taskTones[t.Status], State: words(t.Status)}
 	if t.Expired {
 		r.State, r.Tone = r.State+", expired", "warning"
 	}
@@ -204,7 +184,6 @@ func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) 
 	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }
 
-// drawGraph draws a neighbourhood, with links to other depths.
 func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbourhood {
 	out := neighbourhood{Drawn: chart.Graph(*d), List: chart.GraphList(*d), Nodes: len(d.Nodes), Left: left}
 	for i := 1; i <= deepest; i++ {
@@ -215,15 +194,19 @@ func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbou
 
 // entityAction returns a handler that changes the entity of the path and redirects to
 // its page.
-func entityAction(did string, do func(v *visit, e *edit.Editor, name string) error) func(*visit) error {
+func entityAction(did string, do func(v *visit, e *edit.Editor, name string) (ken.Claim, error)) func(*visit) error {
 	return func(v *visit) error {
 		name := v.r.PathValue("name")
-		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s).Editor(), name) })
-		if err != nil {
-			return err
-		}
-		return v.redirectDone(v.returnPath(pathOf("entities", name)), did)
+		return v.changeEntity(v.returnPath(pathOf("entities", name)), did, func(e *edit.Editor) (ken.Claim, error) { return do(v, e, name) })
 	}
+}
+
+// changeEntity is change for the editor of entities.
+func (v *visit) changeEntity(path, did string, do func(*edit.Editor) (ken.Claim, error)) error {
+	return v.change(path, did, func(d *operator.Desk) error {
+		_, err := do(d.Editor())
+		return err
+	})
 }
 
 // formValue returns a form value without surrounding space.
@@ -232,49 +215,36 @@ func (v *visit) formValue(name string) string { return strings.TrimSpace(v.r.Pos
 // renameEntity redirects to the page of the new name.
 func renameEntity(v *visit) error {
 	name := v.formValue("to")
-	err := v.withStore(func(s store.Engine) error {
-		_, err := v.desk(s).Editor().Rename(v.ctx(), v.r.PathValue("name"), name)
-		return err
+	return v.changeEntity(pathOf("entities", name), "renamed", func(e *edit.Editor) (ken.Claim, error) {
+		return e.Rename(v.ctx(), v.r.PathValue("name"), name)
 	})
-	if err != nil {
-		return err
-	}
-	return v.redirectDone(pathOf("entities", name), "renamed")
 }
 
-func mergeEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Merge(v.ctx(), name, v.formValue("into"), v.formValue("reason"))
-	return err
+func mergeEntity(v *visit, e *edit.Editor, name string) (ken.Claim, error) {
+	return e.Merge(v.ctx(), name, v.formValue("into"), v.formValue("reason"))
 }
 
-func aliasEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Alias(v.ctx(), name, v.formValue("other"), v.formValue("reason"))
-	return err
+func aliasEntity(v *visit, e *edit.Editor, name string) (ken.Claim, error) {
+	return e.Alias(v.ctx(), name, v.formValue("other"), v.formValue("reason"))
 }
 
-func splitEntity(v *visit, e *edit.Editor, _ string) error {
-	_, err := e.Split(v.ctx(), v.formValue("alias"), v.formValue("reason"))
-	return err
+func splitEntity(v *visit, e *edit.Editor, _ string) (ken.Claim, error) {
+	return e.Split(v.ctx(), v.formValue("alias"), v.formValue("reason"))
 }
 
-func describeEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Describe(v.ctx(), name, v.formValue("type"), v.formValue("text"))
-	return err
+func describeEntity(v *visit, e *edit.Editor, name string) (ken.Claim, error) {
+	return e.Describe(v.ctx(), name, v.formValue("type"), v.formValue("text"))
 }
 
 // describeNew describes the entity that the form names. The entity may be new.
 func describeNew(v *visit) error {
 	name := v.formValue("name")
-	err := v.withStore(func(s store.Engine) error { return describeEntity(v, v.desk(s).Editor(), name) })
-	if err != nil {
-		return err
-	}
-	return v.redirectDone(pathOf("entities", name), "described")
+	return v.changeEntity(pathOf("entities", name), "described", func(e *edit.Editor) (ken.Claim, error) { return describeEntity(v, e, name) })
 }
 
-func ruleEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.AddConstraint(v.ctx(), edit.NewConstraint{Text: v.formValue("text"), Entities: []string{name}, Aspect: v.formValue("aspect")})
-	return err
+func ruleEntity(v *visit, e *edit.Editor, name string) (ken.Claim, error) {
+	c, err := e.AddConstraint(v.ctx(), edit.NewConstraint{Text: v.formValue("text"), Entities: []string{name}, Aspect: v.formValue("aspect")})
+	return c.Claim, err
 }
 
 // The direction of a new dependency.
@@ -283,27 +253,25 @@ const (
 	neededBy  = "by"
 )
 
-func linkEntity(v *visit, e *edit.Editor, name string) error {
+func linkEntity(v *visit, e *edit.Editor, name string) (ken.Claim, error) {
 	source, target := name, v.formValue("other")
 	switch v.formValue("way") {
 	case dependsOn:
 	case neededBy:
 		source, target = target, source
 	default:
-		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "the direction of the dependency is missing", Try: "Choose one of the two directions."}
+		return ken.Claim{}, &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "the direction of the dependency is missing", Try: "Choose one of the two directions."}
 	}
 	strength := 0.0
 	if s := v.formValue("strength"); s != "" {
 		var err error
 		if strength, err = strconv.ParseFloat(s, 64); err != nil {
-			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is not a number", Try: "Give a number from 0 to 1."}
+			return ken.Claim{}, &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is not a number", Try: "Give a number from 0 to 1."}
 		}
 	}
-	_, err := e.AddDependency(v.ctx(), source, v.formValue("type"), target, strength)
-	return err
+	return e.AddDependency(v.ctx(), source, v.formValue("type"), target, strength)
 }
 
-func unlinkEntity(v *visit, e *edit.Editor, _ string) error {
-	_, err := e.RemoveDependency(v.ctx(), v.formValue("source"), v.formValue("type"), v.formValue("target"), v.formValue("reason"))
-	return err
+func unlinkEntity(v *visit, e *edit.Editor, _ string) (ken.Claim, error) {
+	return e.RemoveDependency(v.ctx(), v.formValue("source"), v.formValue("type"), v.formValue("target"), v.formValue("reason"))
 }

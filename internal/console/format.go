@@ -14,31 +14,31 @@ import (
 // funcs are the functions of the templates. Functions that need the time get it as an
 // argument, so that a page has one time throughout.
 var funcs = template.FuncMap{
-	"text":   func(s string) template.HTML { return escapeVisible(s, maxText) },
-	"line":   func(s string) template.HTML { return oneLine(s, maxLine) },
-	"name":   func(s string) template.HTML { return oneLine(s, 80) },
-	"title":  windowTitle,
-	"asset":  assetPath,
-	"path":   pathOf,
-	"count":  count,
-	"bytes":  byteSize,
-	"len64":  func(s string) int64 { return int64(len(s)) },
-	"line20": func(s string) string { r := []rune(s); return string(r[:min(len(r), 200)]) },
-	"ms":     millis,
-	"share":  percent,
-	"plural": plural,
-	"when":   when,
-	"ago":    ago,
-	"short":  shortID,
-	"words":  words,
-	"symbol": symbolName,
-	"said":   func(s string) template.HTML { return escapeVisible(s, maxMessageRunes) },
-	"step":   func(s string) template.HTML { return escapeVisible(s, maxStepRunes) },
-	"result": func(s string) template.HTML { return escapeVisible(s, maxResultRunes) },
-	"int64":  func(n int) int64 { return int64(n) },
-	"dict":   dict,
-	"add":    func(a, b int) int { return a + b },
-	"join":   strings.Join,
+	"text":    func(s string) template.HTML { return escapeVisible(s, maxText) },
+	"line":    func(s string) template.HTML { return oneLine(s, maxLine) },
+	"name":    func(s string) template.HTML { return oneLine(s, 80) },
+	"title":   windowTitle,
+	"asset":   assetPath,
+	"path":    pathOf,
+	"count":   count,
+	"bytes":   byteSize,
+	"len64":   func(s string) int64 { return int64(len(s)) },
+	"line20":  func(s string) string { r := []rune(s); return string(r[:min(len(r), 200)]) },
+	"ms":      millis,
+	"share":   percent,
+	"plural":  plural,
+	"when":    when,
+	"ago":     ago,
+	"short":   shortID,
+	"words":   words,
+	"symbol":  symbolName,
+	"message": func(s string) template.HTML { return escapeVisible(s, maxMessageRunes) },
+	"step":    func(s string) template.HTML { return escapeVisible(s, maxStepRunes) },
+	"result":  func(s string) template.HTML { return escapeVisible(s, maxResultRunes) },
+	"int64":   func(n int) int64 { return int64(n) },
+	"dict":    dict,
+	"add":     func(a, b int) int { return a + b },
+	"join":    strings.Join,
 }
 
 // pathOf joins parts to a path below Prefix. It escapes each part, so that no id can lead to
@@ -153,7 +153,6 @@ func dict(pairs ...any) (map[string]any, error) {
 	return out, nil
 }
 
-// escapeQuery escapes a value for the query of an address.
 func escapeQuery(s string) string { return url.QueryEscape(s) }
 
 // words returns an internal name with spaces instead of underscores.
@@ -237,4 +236,13 @@ func windowTitle(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// mapped returns what f makes of each item of a list.
+func mapped[T, R any](list []T, f func(*T) R) []R {
+	out := make([]R, len(list))
+	for i := range list {
+		out[i] = f(&list[i])
+	}
+	return out
 }

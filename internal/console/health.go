@@ -41,14 +41,14 @@ type healthBody struct {
 	Concerns []concern
 	Search   searchStatus
 
-	Stretches []choice
-	From, To  string       // the period of the turns; "" for none
-	Lately    *recentTurns // nil while the turns are read for the first time
-	Modes     drawn
-	Latency   drawn
-	Stages    drawn
-	Chars     drawn
-	Cached    drawn
+	Ranges   []choice
+	From, To string       // the period of the turns; "" for none
+	Recent   *recentTurns // nil while the turns are read for the first time
+	Modes    *drawing
+	Latency  *drawing
+	Stages   *drawing
+	Chars    *drawing
+	Cached   *drawing
 
 	Claims    int
 	Documents int
@@ -56,7 +56,7 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *ownerStats // nil while it is computed for the first time
+	Stats     *ownerStats // nil while it is computed for the first time
 	Sessions  []namedCount
 	Jobs      []namedCount
 	Graph     *codegraph.Counts // nil if no code was read
@@ -67,10 +67,6 @@ type healthBody struct {
 	Warnings []string
 }
 
-// drawn is a chart with the same figures as a table.
-type drawn struct{ Picture, Table template.HTML }
-
-// namedCount is a number with its name.
 type namedCount struct {
 	Name  string
 	Count int
@@ -78,10 +74,10 @@ type namedCount struct {
 
 // dead returns the number of dead jobs; 0 while unknown.
 func (b *healthBody) dead() int {
-	if b.Census == nil {
+	if b.Stats == nil {
 		return 0
 	}
-	return b.Census.Jobs[jobs.Dead]
+	return b.Stats.Jobs[jobs.Dead]
 }
 
 func healthPage(v *visit) error {
@@ -90,7 +86,7 @@ func healthPage(v *visit) error {
 	if err := v.healthTurns(&b); err != nil {
 		return err
 	}
-	b.Census = v.ownerStats()
+	b.Stats = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
 		b.Search = v.searchStatus(s)
 		b.Events = s.Seq()
@@ -104,7 +100,7 @@ func healthPage(v *visit) error {
 			b.Graph = &n
 		}
 	}
-	if n := b.Census; n != nil {
+	if n := b.Stats; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
 			b.Sessions = append(b.Sessions, namedCount{string(st), n.Sessions[st]})
@@ -113,8 +109,8 @@ func healthPage(v *visit) error {
 			b.Jobs = append(b.Jobs, namedCount{string(st), n.Jobs[st]})
 		}
 	}
-	if b.Lately != nil {
-		b.Warnings = append(b.Warnings, b.Lately.Unread...)
+	if b.Recent != nil {
+		b.Warnings = append(b.Warnings, b.Recent.Unread...)
 		b.draw()
 	}
 	b.Concerns = v.concerns(&b)
@@ -133,17 +129,16 @@ func (v *visit) healthTurns(b *healthBody) error {
 	now := timeRangeNamed(q.Get("range"))
 	if between := b.From != "" || b.To != ""; between {
 		now = timeRange{}
-		b.Lately, err = v.turnsBetween(from, to)
+		b.Recent, err = v.turnsBetween(from, to)
 	} else {
-		b.Lately = v.recentTurns(now)
+		b.Recent = v.recentTurns(now)
 	}
 	for _, s := range timeRanges {
-		b.Stretches = append(b.Stretches, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
+		b.Ranges = append(b.Ranges, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
 	}
 	return err
 }
 
-// healthClaims counts the claims.
 func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -158,35 +153,23 @@ func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 		return err
 	}
 	b.Claims, b.Documents = p.Total, max(s.Len()-p.Total, 0)
-	for _, f := range p.Facets {
-		switch f.Name {
-		case facet.Status:
-			b.Statuses = chart.Stack(statusParts(f.Values))
-		case facet.Kind:
-			d := chart.BarsData{Title: "Claims by kind", Unit: "claims"}
-			for _, x := range f.Values {
-				d.Bars = append(d.Bars, chart.Bar{Label: x.Value, Value: float64(x.Count), Href: Prefix + "claims?kind=" + url.QueryEscape(x.Value)})
-			}
-			b.Kinds = chart.Bars(d)
-		}
-	}
+	b.Statuses = chart.Stack(statusParts(valuesOf(p.Facets, facet.Status)))
+	b.Kinds = chart.Bars(chart.BarsData{Title: "Claims by kind", Unit: "claims", Bars: mapped(valuesOf(p.Facets, facet.Kind), func(x *facet.Value) chart.Bar {
+		return chart.Bar{Label: x.Value, Value: float64(x.Count), Href: Prefix + "claims?kind=" + escapeQuery(x.Value)}
+	})})
 	return nil
 }
 
 // draw draws the charts of recent turns.
 func (b *healthBody) draw() {
-	w := b.Lately
+	w := b.Recent
 	if w.Whole.Turns == 0 {
 		return
 	}
-	d := modeShares("How retrieval ran", w.Series)
-	b.Modes = drawn{chart.Shares(d), d.Table()}
-	for into, d := range map[*drawn]chart.LinesData{&b.Latency: w.latencies(), &b.Stages: w.stages(), &b.Chars: w.chars()} {
-		*into = drawn{chart.Lines(d), d.Table()}
-	}
+	b.Modes = draw(modeShares("How retrieval ran", w.Series), chart.Shares)
+	b.Latency, b.Stages, b.Chars = draw(w.latencies(), chart.Lines), draw(w.stages(), chart.Lines), draw(w.chars(), chart.Lines)
 	if w.Whole.CachedBytes+w.Whole.NewBytes > 0 {
-		d := w.cached()
-		b.Cached = drawn{chart.Shares(d), d.Table()}
+		b.Cached = draw(w.cached(), chart.Shares)
 	}
 }
 
@@ -345,14 +328,13 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than keyword search alone, and is not used.", Try: "ken embed adapt"})
 	}
 	const tooLate = 0.05
-	if w := b.Lately; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
+	if w := b.Recent; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
 		out = append(out, concern{Tone: toneWarning, Says: percent(w.Whole.Share(ken.ModeLate)) + " of these turns were late: the embedder's answer came after the turn's deadline.",
 			Try: "a local embedder, or a longer retrieval.deadline"})
 	}
 	return out
 }
 
-// engineTimeout is the longest time that a page waits for the engine.
 const engineTimeout = 5 * time.Second
 
 // nodesBody holds the nodes and owners of the engine of store.url, as ken doctor
@@ -365,13 +347,11 @@ type nodesBody struct {
 	More   int // owners not listed
 }
 
-// nodeRow is a node in the table.
 type nodeRow struct {
 	ID, Address, Version string
 	Owners               int
 }
 
-// nodeOwner is an owner in the table.
 type nodeOwner struct {
 	engines.OwnerFacts
 	Behind uint64 // log positions after the snapshot; an owner has at most as many records there
@@ -410,7 +390,6 @@ func nodesPage(v *visit) error {
 	})
 }
 
-// nodesOf converts the engine's facts to rows.
 func nodesOf(f *engines.Facts) *nodesBody {
 	b := &nodesBody{Health: f.Health, More: f.More}
 	serves := map[string]int{}

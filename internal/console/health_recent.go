@@ -56,7 +56,6 @@ func timeRangeNamed(name string) timeRange {
 	return timeRanges[1]
 }
 
-// recentTurns holds the summary of the turns in a period.
 type recentTurns struct {
 	timeRange
 	Series    []ledger.Bucket
@@ -85,7 +84,7 @@ type causeCount struct {
 const recentTurnsMaxAge = time.Second
 
 // recentTurnsKey identifies a summary: its owner and its period.
-type recentTurnsKey struct{ owner, stretch string }
+type recentTurnsKey struct{ owner, period string }
 
 // recentTurns returns the summary of the visitor's owner's turns; nil while it is computed for
 // the first time.
@@ -220,10 +219,7 @@ func (w *recentTurns) stages() chart.LinesData {
 	longest := slices.Clone(w.Whole.Stages)
 	slices.SortStableFunc(longest, func(a, b ledger.Stage) int { return cmp.Compare(b.MS, a.MS) })
 	longest = longest[:min(len(longest), maxStages)]
-	names := make([]string, len(longest))
-	for i, s := range longest {
-		names[i] = s.Name
-	}
+	names := mapped(longest, func(s *ledger.Stage) string { return s.Name })
 	return w.lines("Where the time went: the longest stages, by their medians", "ms", true, names, func(b *ledger.Bucket, i int) float64 {
 		for _, s := range b.Stages {
 			if s.Name == names[i] {
@@ -234,7 +230,6 @@ func (w *recentTurns) stages() chart.LinesData {
 	})
 }
 
-// chars charts the size of the blocks.
 func (w *recentTurns) chars() chart.LinesData {
 	return w.lines("Characters given to a turn: the median", "characters", false, []string{"characters"}, func(b *ledger.Bucket, _ int) float64 { return float64(b.Chars) })
 }
@@ -264,10 +259,9 @@ func (w *recentTurns) lines(title, unit string, log bool, names []string, value 
 func (w *recentTurns) cached() chart.SharesData {
 	d := chart.SharesData{Title: "Bytes of requests: as in the one before, and new", Unit: "bytes", Names: []string{"cached", "new"},
 		Tones: []chart.Tone{chart.OK, ""}, Width: w.Step}
-	for i := range w.Series {
-		b := &w.Series[i]
-		d.Buckets = append(d.Buckets, chart.Bucket{At: b.From, Counts: []float64{float64(b.CachedBytes), float64(b.NewBytes)}})
-	}
+	d.Buckets = mapped(w.Series, func(b *ledger.Bucket) chart.Bucket {
+		return chart.Bucket{At: b.From, Counts: []float64{float64(b.CachedBytes), float64(b.NewBytes)}}
+	})
 	return d
 }
 

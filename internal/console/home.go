@@ -32,16 +32,16 @@ type homeBody struct {
 	Waiting []attention.Item
 	Review  int
 
-	Mode   ken.Mode
-	Cause  string
-	Turns  []turnRow // nil if the visitor may not see turns
-	Hears  bool      // the visitor sees turns: all, or their own
-	First  *welcome  // how to make the first turn; nil if there is one
-	New    bool      // there are neither turns nor claims
-	Day    int       // turns of the last 24 hours
-	Hybrid float64   // share of them with hybrid search
-	P50    float64
-	Modes  template.HTML
+	Mode      ken.Mode
+	Cause     string
+	Turns     []turnRow // nil if the visitor may not see turns
+	SeesTurns bool      // the visitor sees turns: all, or their own
+	First     *welcome  // how to make the first turn; nil if there is one
+	New       bool      // there are neither turns nor claims
+	Day       int       // turns of the last 24 hours
+	Hybrid    float64   // share of them with hybrid search
+	P50       float64
+	Modes     template.HTML
 
 	Learned []row
 }
@@ -84,11 +84,7 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 		return err
 	}
 	b.Claims, b.Documents = p.Total, max(s.Len()-p.Total, 0)
-	for _, f := range p.Facets {
-		if f.Name == facet.Status {
-			b.Statuses = chart.Stack(statusParts(f.Values))
-		}
-	}
+	b.Statuses = chart.Stack(statusParts(valuesOf(p.Facets, facet.Status)))
 	b.Learned, err = v.readRows(s, p.IDs)
 	return err
 }
@@ -98,7 +94,7 @@ func (v *visit) homeTurns(b *homeBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	if b.Hears = v.canOperate() || v.hasOwnTurns(); b.Hears {
+	if b.SeesTurns = v.canOperate() || v.hasOwnTurns(); b.SeesTurns {
 		if err := v.lastTurns(b); err != nil {
 			return err
 		}
@@ -121,16 +117,12 @@ func (v *visit) lastTurns(b *homeBody) error {
 		m.Key = v.principal.Name
 	}
 	turns, _ := v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, m)
-	said, err := v.exchanges(turns)
+	texts, err := v.exchanges(turns)
 	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
 	for i := range turns {
-		row := turnRowOf(turns[i], v.r.URL)
-		if q := said[i].Question; q != nil {
-			row.Question = q.Message.Text
-		}
-		b.Turns = append(b.Turns, row)
+		b.Turns = append(b.Turns, turnRowOf(turns[i], texts[i].Question, v.r.URL))
 	}
 	if len(turns) == 0 {
 		b.First, b.New = v.welcome(), b.Claims == 0 && b.Counting == nil
@@ -165,13 +157,10 @@ func modeShares(title string, series []ledger.Bucket) chart.SharesData {
 var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, string(ken.StatusDisputed): chart.Warn,
 	string(ken.StatusSuperseded): chart.Muted}
 
-// statusParts charts the number of claims by status.
 func statusParts(values []facet.Value) chart.StackData {
-	d := chart.StackData{Title: "Claims by status", Unit: "claims"}
-	for _, v := range values {
-		d.Parts = append(d.Parts, chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]})
-	}
-	return d
+	return chart.StackData{Title: "Claims by status", Unit: "claims", Parts: mapped(values, func(v *facet.Value) chart.Part {
+		return chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]}
+	})}
 }
 
 // pendingCounts holds the numbers in the navigation, and the attention queue. Counting reads
@@ -233,7 +222,6 @@ func (v *visit) seq() (seq uint64) {
 	return seq
 }
 
-// countPending counts the items that wait for an owner.
 func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts {
 	s, release, err := c.layer.Store(ctx, owner)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 // jobStates lists the states of a job in the order of the page.
 var jobStates = []jobs.State{jobs.Dead, jobs.Running, jobs.Queued, jobs.Done}
 
-// jobsPerPage is how many jobs a list shows at once.
 const jobsPerPage = 50
 
 // jobsBody holds the data of the job queue: dead, running and queued jobs, or one state
@@ -30,7 +29,6 @@ type jobsBody struct {
 	Warnings []string
 }
 
-// jobGroup holds jobs of one state.
 type jobGroup struct {
 	State jobs.State
 	Title string
@@ -38,7 +36,6 @@ type jobGroup struct {
 	Jobs  []jobRow
 }
 
-// jobRow is a job in a list.
 type jobRow struct {
 	jobs.Job
 	Title string // what it does, in words
@@ -93,9 +90,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 			b.Next = Prefix + "jobs?state=" + string(state) + "&from=" + strconv.Itoa(from+most)
 		}
 	}
-	for i := range list[:min(len(list), most)] {
-		g.Jobs = append(g.Jobs, rowOfJob(list[i]))
-	}
+	g.Jobs = mapped(list[:min(len(list), most)], rowOfJob)
 	return g
 }
 
@@ -118,11 +113,10 @@ func (v *visit) jobChoices(b *jobsBody) {
 	}
 }
 
-func rowOfJob(j jobs.Job) jobRow {
-	return jobRow{Job: j, Title: jobTitle(&j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
+func rowOfJob(j *jobs.Job) jobRow {
+	return jobRow{Job: *j, Title: jobTitle(j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
 }
 
-// jobTitle returns what a job does.
 func jobTitle(j *jobs.Job) string {
 	if id := jobSession(j); id != "" {
 		return "Harvest session " + id
@@ -143,7 +137,6 @@ func jobSession(j *jobs.Job) string {
 	return strings.Join(parts[:len(parts)-2], "/")
 }
 
-// jobBody holds the data of a job's page.
 type jobBody struct {
 	Now     time.Time
 	Job     jobRow
@@ -156,7 +149,7 @@ func jobPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := jobBody{Now: v.now(), Job: rowOfJob(j), Session: jobSession(&j)}
+	b := jobBody{Now: v.now(), Job: rowOfJob(&j), Session: jobSession(&j)}
 	if utf8.Valid(j.Payload) {
 		b.Payload = string(j.Payload)
 	}

@@ -37,10 +37,7 @@ func (v *visit) ownKey() *ownKey {
 		return nil
 	}
 	p := v.principal
-	rights := make([]string, len(p.Rights))
-	for i, r := range p.Rights {
-		rights[i] = string(r)
-	}
+	rights := mapped(p.Rights, func(r *access.Right) string { return string(*r) })
 	return &ownKey{Principal: p, Rights: strings.Join(rights, ", "), Models: cmp.Or(strings.Join(p.Models, ", "), "all models"),
 		Budgets: v.budgets(p.Name, p.RequestsPerDay, p.TokensPerDay)}
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/decision"
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// objectivesBody holds the data of the list of objectives.
 type objectivesBody struct {
 	Ours     bool
 	Now      time.Time
@@ -22,7 +22,6 @@ type objectivesBody struct {
 	Problems []fileProblem
 }
 
-// objectiveRow is an objective in a list.
 type objectiveRow struct {
 	ID, Title, Says string
 	Status          objective.Status
@@ -47,9 +46,7 @@ func objectivesPage(v *visit) error {
 			return err
 		}
 		v.listObjectives(all, &b)
-		for _, p := range problems {
-			b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
-		}
+		b.Problems = mapped(problems, func(p *objective.Problem) fileProblem { return fileProblemOf((*decision.Problem)(p)) })
 	}
 	return v.page("objectives", page{Title: "Objectives", Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
 }
@@ -74,15 +71,15 @@ func (v *visit) listObjectives(all []objective.Objective, b *objectivesBody) {
 			b.Rows = append(b.Rows, objectiveRowOf(o))
 		}
 	}
-	names := []string{openObjectives}
-	for _, s := range objective.Statuses() {
-		names = append(names, string(s))
-	}
-	for _, n := range append(names, "all") {
+	for _, n := range slices.Concat([]string{openObjectives}, objectiveStatuses(), []string{"all"}) {
 		if counts[n] > 0 || n == here {
 			b.Statuses = append(b.Statuses, facetValue{Label: n, Count: counts[n], Here: n == here, Path: withParam(v.r.URL, "status", n)})
 		}
 	}
+}
+
+func objectiveStatuses() []string {
+	return mapped(objective.Statuses(), func(s *objective.Status) string { return string(*s) })
 }
 
 var objectiveTones = map[objective.Status]string{objective.Active: "info", objective.Done: "success", objective.Paused: "warning"}
@@ -96,7 +93,6 @@ func objectiveRowOf(o *objective.Objective) objectiveRow {
 	return r
 }
 
-// objectiveBody holds the data of an objective's page.
 type objectiveBody struct {
 	Now       time.Time
 	Row       objectiveRow
@@ -110,7 +106,6 @@ type objectiveBody struct {
 	Tags      string
 }
 
-// objectiveTask is a task of an objective.
 type objectiveTask struct {
 	objective.Task
 	Number    int    // from 1
@@ -134,15 +129,9 @@ func objectivePage(v *visit) error {
 		}
 		b.Tasks = append(b.Tasks, row)
 	}
-	for _, p := range problems {
-		b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
-	}
+	b.Problems = mapped(problems, func(p *objective.Problem) fileProblem { return fileProblemOf((*decision.Problem)(p)) })
 	v.addDecisions(&b)
-	for _, s := range objective.Statuses() {
-		if s != o.Status {
-			b.Moves = append(b.Moves, s)
-		}
-	}
+	b.Moves = slices.DeleteFunc(objective.Statuses(), func(s objective.Status) bool { return s == o.Status })
 	return v.page("objective", page{Title: o.ID + ": " + o.Title, Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
 }
 
@@ -164,7 +153,7 @@ func (v *visit) addDecisions(b *objectiveBody) {
 	}
 	for _, r := range reg.List() {
 		if !r.Archived && len(b.Offered) < maxOffered {
-			b.Offered = append(b.Offered, decisionRowOf(r))
+			b.Offered = append(b.Offered, decisionRowOf(&r))
 		}
 	}
 }
@@ -189,11 +178,7 @@ func objectiveAction(change func(v *visit, s *objective.Store, id string) (did s
 func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
 	to := objective.Status(v.formValue("to"))
 	if !to.Valid() {
-		var names []string
-		for _, st := range objective.Statuses() {
-			names = append(names, string(st))
-		}
-		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of an objective", to), Try: "Use one of " + strings.Join(objectiveStatuses(), ", ") + "."}
 	}
 	_, err := s.Update(v.ctx(), id, objective.Update{Status: &to})
 	return "moved", err
@@ -227,7 +212,6 @@ func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
 	return "added", err
 }
 
-// objectiveForm holds the form of a new objective with its values.
 type objectiveForm struct {
 	Problem *errorPage // why it was not written; nil before the first try
 	Offered []decisionRow

@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/internal/console/chart"
 )
 
-// page describes a page to show.
 type page struct {
 	Title   string // the window's title, and the heading unless the template has its own
 	Section string // key of a section in the navigation
@@ -30,12 +29,11 @@ type page struct {
 	Body any // available to the template as .Body
 }
 
-// framedPage is a page with its frame.
 type framedPage struct {
 	page
 	Visit    visitInfo
-	Again    bool   // a part is still being computed; the page reloads itself
-	Moment   string // the state that the page shows; see topicWatcher.missedTopics
+	Refresh  bool   // a part is still being computed; the page reloads itself
+	State    string // the state that the page shows; see topicWatcher.missedTopics
 	Sections []section
 	Did      string // what was just done, in a sentence
 }
@@ -51,7 +49,7 @@ type visitInfo struct {
 	Query       string   // the search query
 	Theme       string   // light, dark, or "" for the browser's preference
 	Version     string
-	Tally       pendingCounts
+	Pending     pendingCounts
 }
 
 // page renders the whole page before it sends any of it, so that an error in a template gives
@@ -71,12 +69,11 @@ func (v *visit) page(name string, p page) error {
 	return nil
 }
 
-// render renders a page with its frame.
 func (v *visit) render(name string, p page) ([]byte, error) {
 	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
-	f.Again = v.refresh
+	f.Refresh = v.refresh
 	if len(p.Live) > 0 {
-		f.Moment = v.pageState()
+		f.State = v.pageState()
 	}
 	t, err := templates.page(name)
 	if err != nil {
@@ -92,7 +89,7 @@ func (v *visit) visitInfo() visitInfo {
 	f := visitInfo{Name: v.principal.Name, Owner: v.principal.Owner, Keyed: v.loggedIn, Operate: v.canOperate(), Token: v.token, Path: v.r.URL.RequestURI(),
 		Query: v.question(), Theme: theme(v.r), Version: v.con.opts.Version}
 	if v.principal.Can(access.Read) {
-		f.Tally = v.con.pendingFor(v)
+		f.Pending = v.con.pendingFor(v)
 		f.Owners = v.con.selectableOwners(v)
 	}
 	return f
@@ -114,7 +111,7 @@ var doneMessages = map[string]string{
 	"superseded": "Replaced. The old claim stays in the log, with a link to the new one.",
 	"replaced":   "Corrected. The old claim is superseded by this one.",
 	"archived":   "Put away.",
-	"filed":      "Filed anew.",
+	"filed":      "Its kind was changed.",
 	"approved":   "Approved.",
 	"rejected":   "Rejected. It does not come back.",
 	"edited":     "Edited and approved.",
@@ -123,18 +120,17 @@ var doneMessages = map[string]string{
 	"retried":    "It runs again.",
 	"nothing":    "Nothing was chosen, so nothing was changed.",
 	"moved":      "The status was changed.",
-	"recorded":   "Recorded.",
 	"ended":      "Ended. It is harvested now.",
 	"harvested":  "Harvested again.",
 	"forgotten":  "Forgotten.",
 	"described":  "Described, on your word.",
 	"renamed":    "Renamed. The old name keeps working.",
-	"merged":     "Merged. All that is known of either is here.",
-	"named":      "It goes by that name, too.",
-	"split":      "Split off. The name stands for itself again.",
+	"merged":     "Merged. The claims of both are here.",
+	"named":      "The name was added.",
+	"split":      "Split off. The name is an entity of its own again.",
 	"ruled":      "Added as a rule.",
 	"linked":     "The dependency was added.",
-	"unlinked":   "The dependency was taken out. Its history stays.",
+	"unlinked":   "The dependency was removed. Its history stays.",
 	"written":    "Written, on your word.",
 	"restored":   "Restored: what it said is a claim again, on your word.",
 	"put":        "Written into the project.",
@@ -147,7 +143,6 @@ var doneMessages = map[string]string{
 	"revoked":    "Revoked. The next request with it is refused.",
 }
 
-// section is an entry in the navigation.
 type section struct {
 	Name, Path string
 	Key        string // keyboard shortcut, after g
@@ -156,7 +151,6 @@ type section struct {
 	Tabs       []tab
 }
 
-// tab is a page in a section.
 type tab struct {
 	Name, Path string
 	Here       bool
@@ -175,7 +169,6 @@ const (
 	secHealth    = "Health"
 )
 
-// sectionsFor returns the navigation for the visitor.
 func sectionsFor(v *visit, p page) []section {
 	if !v.principal.Can(access.Read) {
 		return nil
@@ -351,7 +344,6 @@ type bundled struct {
 	hash  string
 }
 
-// assetPath returns the path that serves an asset.
 func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
 
 func asset(v *visit) error {

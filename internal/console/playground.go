@@ -23,7 +23,6 @@ type ModelAnswer struct {
 	Input, Cached, Output int
 }
 
-// triedAnswer is an answer for display.
 type triedAnswer struct {
 	Title string
 	Text  string
@@ -51,7 +50,7 @@ func askModel(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if b.Picture != nil {
+	if b.View != nil {
 		plain := withoutSecrets(b.turn.Messages)
 		b.Answers = []triedAnswer{{Title: "With the block"}, {Title: "Without it"}}
 		var both sync.WaitGroup
@@ -87,12 +86,11 @@ func (v *visit) answer(a *triedAnswer, messages []ken.Message) {
 
 // withoutSecrets returns the messages as a turn sends them.
 func withoutSecrets(messages []ken.Message) []ken.Message {
-	out := make([]ken.Message, len(messages))
-	for i, m := range messages {
-		m.Text, _ = guardrail.Redact(m.Text)
-		out[i] = m
-	}
-	return out
+	return mapped(messages, func(m *ken.Message) ken.Message {
+		out := *m
+		out.Text, _ = guardrail.Redact(m.Text)
+		return out
+	})
 }
 
 // withBlock inserts the blocks into the messages, as a turn does.

@@ -68,7 +68,6 @@ func (c *Console) refreshGovernance() {
 	})
 }
 
-// objectives returns the project's objectives.
 func (v *visit) objectives() (*objective.Store, error) {
 	if !v.ownsFiles() {
 		return nil, errNotOwner
@@ -80,18 +79,16 @@ func (v *visit) objectives() (*objective.Store, error) {
 		Try: "Set middleware.objectives to true, and look at ken doctor."}
 }
 
-// fileProblem is a problem in a file of the project.
 type fileProblem struct {
 	File, Path string // relative to the root, and the page that shows it
 	Line       int    // from 1; 0 for the whole file
 	Text, Try  string
 }
 
-func newFileProblem(file string, line int, text, try string) fileProblem {
-	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
+func fileProblemOf(p *decision.Problem) fileProblem {
+	return fileProblem{File: p.Path, Path: filePath(p.Path), Line: p.Line, Text: p.Text, Try: p.Try}
 }
 
-// filePath returns the path of a file's page.
 func filePath(file string) string { return pathOf("files") + "?path=" + escapeQuery(file) }
 
 // namedPath returns the page of what a name means in the code: a file, a folder's package or
@@ -170,9 +167,9 @@ func filesPage(v *visit) error {
 			return err
 		}
 		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
-		for _, x := range values {
-			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)})
-		}
+		b.Files = mapped(values, func(x *facet.Value) facetValue {
+			return facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)}
+		})
 		return err
 	})
 	if err != nil {

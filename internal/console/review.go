@@ -17,7 +17,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// reviewBody holds the data of the candidates for review.
 type reviewBody struct {
 	Now      time.Time
 	Rows     []candidate
@@ -48,7 +47,6 @@ type candidate struct {
 	Whole    string   // the text for editing; "" if it is too long for a field
 }
 
-// failure is a decision that failed.
 type failure struct{ ID, Text, Msg, Try string }
 
 // candidatesPerPage is how many candidates a page shows. maxSources and maxSessions limit the
@@ -168,7 +166,6 @@ func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, mo
 	return v.con.claims.Select(s.Owner(), waiting)
 }
 
-// candidate converts a claim for display.
 func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 	now, view := v.now(), v.con.layer.Operator().View(*c)
 	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: approvalEffect(c),
@@ -195,7 +192,6 @@ func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 	return out, nil
 }
 
-// approvalEffect describes the effect of approving a claim.
 func approvalEffect(c *ken.Claim) string {
 	switch {
 	case operator.InMemory(c.Kind):

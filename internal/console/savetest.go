@@ -23,9 +23,9 @@ const memoryTests = ".ken/memory-tests.yaml"
 
 // Expectations of an item of the block.
 const (
-	mayHave    = "may"
-	mustHave   = "must"
-	mustntHave = "must not"
+	mayHave     = "may"
+	mustHave    = "must"
+	mustNotHave = "must not"
 )
 
 // testBody holds the data of the page that turns a turn into a memory test.
@@ -42,7 +42,6 @@ type testBody struct {
 	Problem *errorPage
 }
 
-// testItem is an item of the block, and what the test expects of it.
 type testItem struct {
 	Field, Label, Path string
 	Expect             string
@@ -50,7 +49,7 @@ type testItem struct {
 }
 
 // Expectations lists the choices of the form for one item.
-func (b *testBody) Expectations() []string { return []string{mayHave, mustHave, mustntHave} }
+func (b *testBody) Expectations() []string { return []string{mayHave, mustHave, mustNotHave} }
 
 // testPage shows the form. Items that the answer used are preselected as required.
 func testPage(v *visit) error {
@@ -95,7 +94,7 @@ func (v *visit) testForm(b *testBody) error {
 func (v *visit) testOf() (*testBody, error) {
 	id := v.r.PathValue("id")
 	b := &testBody{Views: v.turnViews(id, "test")}
-	t := turnBody{Hears: true}
+	t := turnBody{SeesMessages: true}
 	var err error
 	if b.Turn, err = v.con.layer.Operator().Turn(v.ctx(), v.owner(), id); err != nil {
 		return nil, turnError(err)
@@ -105,8 +104,8 @@ func (v *visit) testOf() (*testBody, error) {
 		return nil, err
 	}
 	b.Tone = modeTone(b.Turn.Mode)
-	if t.Asks != nil {
-		b.Ask, b.Cut = t.Asks.Message.Text, t.Asks.Cut > 0
+	if t.Question != nil {
+		b.Ask, b.Cut = t.Question.Message.Text, t.Question.Cut > 0
 		b.Name = shortLabel("", b.Ask)
 	}
 	helped := map[string]bool{}
@@ -137,7 +136,6 @@ func (v *visit) testOf() (*testBody, error) {
 	return b, nil
 }
 
-// testCase returns the case in YAML, as an item of a list.
 func (v *visit) testCase(b *testBody) string {
 	var s strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&s, "    %s: %s\n", key, value) }
@@ -149,7 +147,7 @@ func (v *visit) testCase(b *testBody) string {
 	if b.Turn.Project != "" {
 		line("project", yamlText(b.Turn.Project))
 	}
-	for _, list := range []struct{ expect, key string }{{mustHave, "must_inject"}, {mustntHave, "must_not_inject"}} {
+	for _, list := range []struct{ expect, key string }{{mustHave, "must_inject"}, {mustNotHave, "must_not_inject"}} {
 		began := false
 		for _, it := range b.Items {
 			if it.Expect != list.expect {

@@ -63,7 +63,6 @@ func sessionsPage(v *visit) error {
 	return v.page("sessions", page{Title: "Sessions", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
 
-// sessionBody holds the data of a session's page.
 type sessionBody struct {
 	Now     time.Time
 	Info    session.Info
@@ -74,12 +73,12 @@ type sessionBody struct {
 	Sum     turnSum
 
 	// The messages and turns, for operators and for the owner of the session's key.
-	Steps      []timelineStep
-	Injected   int
-	Checkpoint *session.Checkpoint
-	Next       string
-	Earlier    string
-	Talk       bool // the visitor may see them
+	Steps        []timelineStep
+	Injected     int
+	Checkpoint   *session.Checkpoint
+	Next         string
+	Earlier      string
+	ShowMessages bool // the visitor may see them
 }
 
 // learnedClaim is a claim that resulted from a session, and how.
@@ -99,7 +98,7 @@ func sessionPage(v *visit) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	b := sessionBody{Now: v.now(), Info: info, Talk: v.canSeeMessages(info.Key)}
+	b := sessionBody{Now: v.now(), Info: info, ShowMessages: v.canSeeMessages(info.Key)}
 	if err := v.withStore(func(s store.Engine) error {
 		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
@@ -120,7 +119,7 @@ func sessionPage(v *visit) error {
 	b.Sum = sumTurns(turns)
 	b.Turns = turns[:min(len(turns), turnsOfASession)]
 	b.More = more + len(turns) - len(b.Turns)
-	if b.Talk {
+	if b.ShowMessages {
 		if err := v.addTimeline(&b, turns); err != nil {
 			return err
 		}
@@ -148,11 +147,7 @@ func learnedClaims(claims []inspect.Claim, info *session.Info, now time.Time) []
 			}
 		}
 	}
-	out := make([]learnedClaim, len(claims))
-	for i := range claims {
-		out[i] = learnedClaim{rowOf(&claims[i], now), how[claims[i].ID]}
-	}
-	return out
+	return mapped(claims, func(c *inspect.Claim) learnedClaim { return learnedClaim{rowOf(c, now), how[c.ID]} })
 }
 
 // sessionAction returns a handler that changes the session of the path.
@@ -281,13 +276,7 @@ func agentPage(v *visit) error {
 			return err
 		}
 		b.OnlyAll, b.WroteN = only.Total, wrote.Total
-		for _, f := range wrote.Facets {
-			if f.Name == facet.Kind {
-				for _, x := range f.Values {
-					b.Kinds = append(b.Kinds, facetValue{Label: x.Value, Count: x.Count})
-				}
-			}
-		}
+		b.Kinds = mapped(valuesOf(wrote.Facets, facet.Kind), countOf)
 		if b.Only, err = v.readRows(s, only.IDs); err != nil {
 			return err
 		}
@@ -335,7 +324,7 @@ func (v *visit) addTimeline(b *sessionBody, turns []ledger.Turn) error {
 		}
 		b.Steps = append(b.Steps, timelineStep{Entry: e, Of: tools[e.Message.ToolCallID]})
 		for _, t := range behind[i] {
-			row := turnRowOf(t, v.r.URL)
+			row := turnRowOf(t, nil, v.r.URL)
 			b.Steps = append(b.Steps, timelineStep{Turn: &row})
 		}
 	}
@@ -367,7 +356,6 @@ func turnsBehind(entries []session.Entry, turns []ledger.Turn) map[int][]ledger.
 	return out
 }
 
-// turnSum sums the turns of a session.
 type turnSum struct {
 	Turns, Blocks, Chars, Tokens int
 	Slowest                      float64 // in milliseconds

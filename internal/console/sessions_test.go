@@ -100,7 +100,7 @@ func TestWhatRestsOnAFile(t *testing.T) {
 		t.Errorf("%s is not listed: %s", changed, p.text())
 	}
 	_, p = get(t, c, "/console/files?path="+url.QueryEscape(changed))
-	p.says("the file has changed", "does not say any more")
+	p.says("the file has changed", "no longer says")
 	_, p = get(t, c, "/console/files?q=backoff")
 	p.says("backoff.go")
 	for _, path := range []string{"../../etc/passwd", "/etc/passwd", "nothing.go", "a\x00b"} {
@@ -124,7 +124,7 @@ func TestAnotherOwnersFilesAreNames(t *testing.T) {
 			id := c.learn(who.Owner, "It is said in "+file+".", rests)
 			_, claim := get(t, c, "/console/claims/"+id, *who)
 			_, rows := get(t, c, "/console/files?path="+file, *who)
-			if claim.has(".evidence .status") != says || strings.Contains(rows.text(), "does not say any more") != says {
+			if claim.has(".evidence .status") != says || strings.Contains(rows.text(), "no longer says") != says {
 				t.Errorf("%s is told of %s: %s, %s", who.Name, file, claim.text(), rows.text())
 			}
 		}

@@ -36,26 +36,24 @@ type sweepsBody struct {
 	More   int
 	Folder string // the folder, relative to the project's root
 
-	Weighed     *sweepFindings // nil while they are computed
+	Findings    *sweepFindings // nil while they are computed
 	Runs        []sweepRun
 	LeftOut     int  // runs beyond maxRuns
 	Sets        int  // number of data sets among the runs
 	Chosen      bool // the visitor chose the reports
-	Quality     drawn
-	Latency     drawn
-	Categories  drawn
+	Quality     *drawing
+	Latency     *drawing
+	Categories  *drawing
 	Differences []sweepDifference
 	Notes       []string
 	Warnings    []string
 }
 
-// sweepRow is a report in the list.
 type sweepRow struct {
 	*sweepFile
 	Here bool
 }
 
-// sweepRun is one mode of one report.
 type sweepRun struct {
 	Label  string
 	Report string // file name
@@ -104,7 +102,7 @@ func sweepsPage(v *visit) error {
 	b.runs(list)
 	b.Differences = differences(b.Runs)
 	if len(list) > 0 {
-		b.Weighed = v.sweepFindings(list)
+		b.Findings = v.sweepFindings(list)
 	}
 	b.draw()
 	return v.page("sweeps", page{Title: "Recall sweeps", Section: secHealth, Tab: "Recall sweeps", Body: b})
@@ -201,7 +199,7 @@ func (b *sweepsBody) draw() {
 		}
 		latency.Groups = append(latency.Groups, g)
 	}
-	b.Quality, b.Latency = drawn{chart.Groups(quality), quality.Table()}, drawn{chart.Groups(latency), latency.Table()}
+	b.Quality, b.Latency = draw(quality, chart.Groups), draw(latency, chart.Groups)
 	categories := chart.GroupsData{Title: "Recall@10 by kind of question", Max: 1, Names: quality.Names}
 	for _, name := range b.categories() {
 		categories.Groups = append(categories.Groups, chart.Group{Label: name, Values: intervals(b.Runs, "recall@10", func(r *sweepRun) (sweep.Score, bool) {
@@ -210,7 +208,7 @@ func (b *sweepsBody) draw() {
 		})})
 	}
 	if len(categories.Groups) > 1 {
-		b.Categories = drawn{chart.Groups(categories), categories.Table()}
+		b.Categories = draw(categories, chart.Groups)
 	}
 }
 
@@ -264,7 +262,7 @@ func (r sweepRow) Modes() []string {
 const (
 	maxSweepBytes = 32 << 20 // of a report's file
 	maxSweeps     = 100      // listed, newest first
-	maxWhole      = 8        // reports kept in memory with the values of each question
+	maxReports    = 8        // reports kept in memory with the values of each question
 )
 
 // sweepFile is a report's file. It is immutable.
@@ -282,9 +280,9 @@ func (f *sweepFile) key() string { return fmt.Sprint(f.Name, "/", f.Size, "/", f
 // reportFiles reads reports on demand, and again when a file changed. The zero value is ready
 // to use. It is safe for concurrent use.
 type reportFiles struct {
-	mu    sync.Mutex
-	heads map[string]*sweepFile // by name
-	whole []cachedReport        // most recently used last
+	mu      sync.Mutex
+	heads   map[string]*sweepFile // by name
+	reports []cachedReport        // most recently used last
 }
 
 // cachedReport is a report with the values of each question.
@@ -313,12 +311,7 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 			files = append(files, &sweepFile{Name: name, Size: info.Size(), At: info.ModTime()})
 		}
 	}
-	slices.SortFunc(files, func(a, b *sweepFile) int {
-		if c := b.At.Compare(a.At); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortFunc(files, func(a, b *sweepFile) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Name, b.Name)) })
 	if len(files) > maxSweeps {
 		files, more = files[:maxSweeps], len(files)-maxSweeps
 	}
@@ -328,8 +321,10 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 	for i, f := range files {
 		if had := x.heads[f.Name]; had != nil && had.key() == f.key() {
 			files[i] = had
+		} else if f.Size > maxSweepBytes {
+			f.Bad = errSweepSize
 		} else {
-			f.Head, f.Bad = readHead(filepath.Join(dir, f.Name+".json"), f.Size)
+			f.Head, f.Bad = readSweep(dir, f.Name, sweepHead)
 		}
 		heads[f.Name] = files[i]
 	}
@@ -337,7 +332,6 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 	return files, more, nil
 }
 
-// open returns a listed report with all its values.
 func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	if f.Bad != nil {
 		return nil, f.Bad
@@ -345,15 +339,15 @@ func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := cachedReport{key: f.key()}
-	if i := slices.IndexFunc(x.whole, func(had cachedReport) bool { return had.key == w.key }); i >= 0 {
-		w = x.whole[i]
-		x.whole = slices.Delete(x.whole, i, i+1)
+	if i := slices.IndexFunc(x.reports, func(had cachedReport) bool { return had.key == w.key }); i >= 0 {
+		w = x.reports[i]
+		x.reports = slices.Delete(x.reports, i, i+1)
 	} else {
-		w.report, w.bad = readWhole(filepath.Join(dir, f.Name+".json"))
+		w.report, w.bad = readSweep(dir, f.Name, sweep.Read)
 	}
-	x.whole = append(x.whole, w)
-	if len(x.whole) > maxWhole {
-		x.whole = slices.Delete(x.whole, 0, 1)
+	x.reports = append(x.reports, w)
+	if len(x.reports) > maxReports {
+		x.reports = slices.Delete(x.reports, 0, 1)
 	}
 	return w.report, w.bad
 }
@@ -361,41 +355,17 @@ func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 var errSweepSize = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the report is longer than %d MB", maxSweepBytes>>20),
 	Try: "Compare it with ken eval compare, or sweep fewer settings at once."}
 
-func readWhole(path string) (*sweep.Report, error) {
-	b, err := readSweep(path, maxSweepBytes+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxSweepBytes {
-		return nil, errSweepSize
-	}
-	return sweep.Read(bytes.NewReader(b))
-}
-
-func readSweep(path string, most int64) (b []byte, err error) {
-	f, err := os.Open(path)
+func readSweep(dir, name string, parse func(io.Reader) (*sweep.Report, error)) (r *sweep.Report, err error) {
+	f, err := os.Open(filepath.Join(dir, name+".json"))
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the report can't be read", Err: err, Try: "Check the file and its permissions."}
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return io.ReadAll(io.LimitReader(f, most))
+	return parse(io.LimitReader(f, maxSweepBytes))
 }
 
-// readHead reads a report up to the values of each question, which are nearly all of the file
-// and come last.
-func readHead(path string, size int64) (r *sweep.Report, err error) {
-	if size > maxSweepBytes {
-		return nil, errSweepSize
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the report can't be read", Err: err, Try: "Check the file and its permissions."}
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return sweepHead(io.LimitReader(f, maxSweepBytes))
-}
-
-// sweepHead parses a report without per_query and what follows it.
+// sweepHead parses a report up to per_query: the values of each question, which are nearly all of
+// the file and come last.
 func sweepHead(rd io.Reader) (*sweep.Report, error) {
 	d := json.NewDecoder(rd)
 	first, err := d.Token()

@@ -39,7 +39,6 @@ type sweepComparison struct {
 	Bad           error
 }
 
-// sweepChange is the change of one measure.
 type sweepChange struct {
 	sweep.Change
 	Title   string
@@ -47,7 +46,6 @@ type sweepChange struct {
 	Tone    string
 }
 
-// sweepFindings holds the comparisons of the chosen reports.
 type sweepFindings struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison

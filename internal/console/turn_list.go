@@ -20,35 +20,32 @@ const (
 	agentChoices  = 100  // agents that the form offers
 )
 
-// turnsBody holds the data of the list of turns.
 type turnsBody struct {
-	Now     time.Time
-	Rows    []turnRow
-	Next    string
-	Newest  string   // from a later page, the link to the newest turns
-	Chosen  []choice // the active filters, each with a link that removes it
-	Modes   []choice
-	Spans   []choice
-	Agents  []string
-	Form    turnForm
-	Narrow  bool // a filter is active
-	Looked  int  // number of turns that a text search examined, if there are more
-	Held    bool // live updates are paused
-	HoldOr  string
-	Session string
-	Own     bool // only the visitor's own turns
-	Barred  bool // the visitor may see the turns of a session, but not of all sessions
-	Unread  []string
+	Now       time.Time
+	Rows      []turnRow
+	Next      string
+	Newest    string   // from a later page, the link to the newest turns
+	Chosen    []choice // the active filters, each with a link that removes it
+	Modes     []choice
+	Spans     []choice
+	Agents    []string
+	Form      turnForm
+	Filtered  bool // a filter is active
+	Searched  int  // number of turns that a text search examined, if there are more
+	Paused    bool // live updates are paused
+	PausePath string
+	Session   string
+	Own       bool // only the visitor's own turns
+	Forbidden bool // the visitor may see the turns of a session, but not of all sessions
+	Unread    []string
 }
 
-// turnForm holds the values of the form above the list.
 type turnForm struct {
 	Text, Agent, From, To string
 	NoBlock               bool
 	Kept                  []choice // other filters
 }
 
-// turnRow is a turn in the list.
 type turnRow struct {
 	ledger.Turn
 	Path, OfSession, OfAgent string
@@ -63,8 +60,8 @@ var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent
 
 // turnSpan is a period that filters the list with one click.
 type turnSpan struct {
-	name, containsWords string
-	span                time.Duration // 0 means all
+	name, title string
+	span        time.Duration // 0 means all
 }
 
 var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"day", "day", 24 * time.Hour}, {"week", "week", 7 * 24 * time.Hour}, {"month", "month", 30 * 24 * time.Hour}}
@@ -86,10 +83,10 @@ func (v *visit) hasOwnTurns() bool { return v.isOwn(v.principal.Name) }
 // see their own.
 func turnsPage(v *visit) error {
 	q := v.r.URL.Query()
-	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
+	b := turnsBody{Now: v.now(), Session: q.Get("session"), Paused: q.Get("hold") == "yes" || q.Get("before") != ""}
 	p := page{Title: "Turns", Section: secTurns, Tab: "Live", Body: &b}
 	b.Own = b.Session == "" && !v.canOperate()
-	if b.Barred = b.Own && !v.hasOwnTurns(); b.Barred {
+	if b.Forbidden = b.Own && !v.hasOwnTurns(); b.Forbidden {
 		return v.page("turns", p)
 	}
 	m, since, err := v.turnMatch()
@@ -108,10 +105,10 @@ func turnsPage(v *visit) error {
 	if m.Before != "" {
 		b.Newest = withoutParam(v, "hold")
 	}
-	b.narrowing(v)
-	b.HoldOr = withParam(v.r.URL, "hold", "yes")
-	if b.Held {
-		b.HoldOr = withoutParam(v, "hold")
+	b.fillFilters(v)
+	b.PausePath = withParam(v.r.URL, "hold", "yes")
+	if b.Paused {
+		b.PausePath = withoutParam(v, "hold")
 	} else {
 		p.Live = []string{liveTurns}
 	}
@@ -159,30 +156,26 @@ func momentOf(name, s string) (at time.Time, err error) {
 // or turnsSearched turns were examined, so that its cost is bounded.
 func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 	words := strings.Fields(strings.ToLower(v.r.URL.Query().Get("q")))
-	limit, looked, more := turnsPerPage, 0, 1
+	limit, searched, more := turnsPerPage, 0, 1
 	if len(words) > 0 {
 		limit = turnsAtATime
 	}
-	for more > 0 && len(b.Rows) < turnsPerPage && looked < turnsSearched {
+	for more > 0 && len(b.Rows) < turnsPerPage && searched < turnsSearched {
 		var turns []ledger.Turn
 		turns, more = v.con.turns.Turns(v.owner(), since, limit, m)
-		said, err := v.exchanges(turns)
+		texts, err := v.exchanges(turns)
 		unread, err := splitCorrupt(err)
 		if err != nil {
 			return err
 		}
 		b.Unread = append(b.Unread, unread...)
 		for i := range turns {
-			looked++
+			searched++
 			m.Before = turns[i].ID
-			if !containsWords(&said[i], words) {
+			if !containsWords(&texts[i], words) {
 				continue
 			}
-			row := turnRowOf(turns[i], v.r.URL)
-			if q := said[i].Question; q != nil {
-				row.Question = q.Message.Text
-			}
-			if b.Rows = append(b.Rows, row); len(b.Rows) == turnsPerPage {
+			if b.Rows = append(b.Rows, turnRowOf(turns[i], texts[i].Question, v.r.URL)); len(b.Rows) == turnsPerPage {
 				more += len(turns) - 1 - i
 				break
 			}
@@ -191,7 +184,7 @@ func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
 	if more > 0 {
 		b.Next = withParam(v.r.URL, "before", m.Before)
 		if len(words) > 0 && len(b.Rows) < turnsPerPage {
-			b.Looked = looked
+			b.Searched = searched
 		}
 	}
 	return nil
@@ -224,8 +217,8 @@ func containsWords(x *session.Exchange, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// narrowing sets the active filters and the available ones.
-func (b *turnsBody) narrowing(v *visit) {
+// fillFilters sets the active filters and the available ones.
+func (b *turnsBody) fillFilters(v *visit) {
 	q := v.r.URL.Query()
 	for _, f := range turnFilters {
 		if value := q.Get(f.name); value != "" {
@@ -240,7 +233,7 @@ func (b *turnsBody) narrowing(v *visit) {
 		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
 	}
 	for _, s := range turnSpans {
-		c := choice{Name: s.containsWords, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
+		c := choice{Name: s.title, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
 		if s.name == "" {
 			c.Path = withoutParam(v, "span")
 		}
@@ -252,18 +245,20 @@ func (b *turnsBody) narrowing(v *visit) {
 			b.Form.Kept = append(b.Form.Kept, choice{Name: name, Value: value})
 		}
 	}
-	b.Narrow = len(b.Chosen) > 0 || q.Get("mode") != "" || q.Get("span") != ""
+	b.Filtered = len(b.Chosen) > 0 || q.Get("mode") != "" || q.Get("span") != ""
 	if v.canOperate() {
-		for _, a := range v.con.turns.Agents(v.owner()) {
-			b.Agents = append(b.Agents, a.Name)
-		}
-		b.Agents = b.Agents[:min(len(b.Agents), agentChoices)]
+		agents := v.con.turns.Agents(v.owner())
+		b.Agents = mapped(agents[:min(len(agents), agentChoices)], func(a *ledger.Agent) string { return a.Name })
 	}
 }
 
-// turnRowOf returns the row of a turn; u is the address of the list.
-func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
+// turnRowOf returns the row of a turn with its question, which may be nil; u is the address of the
+// list.
+func turnRowOf(t ledger.Turn, question *session.Entry, u *url.URL) turnRow {
 	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
+	if question != nil {
+		r.Question = question.Message.Text
+	}
 	if t.Session != "" {
 		r.OfSession = withParam(u, "session", t.Session)
 	}
@@ -285,12 +280,11 @@ func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
 	case cause != "":
 		return cause
 	case cut > 0:
-		at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most })
-		containsWords := cmp.Or(string(most), "see the turn")
-		if at >= 0 {
-			containsWords = cutLabels[at].says
+		why := cmp.Or(string(most), "see the turn")
+		if at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most }); at >= 0 {
+			why = cutLabels[at].says
 		}
-		return plural(cut, "item was", "items were") + " found and left out: " + containsWords
+		return plural(cut, "item was", "items were") + " found and left out: " + why
 	}
 	return "no stored knowledge matches it"
 }

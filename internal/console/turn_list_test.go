@@ -68,7 +68,7 @@ func TestTurnsSayWhatWasAsked(t *testing.T) {
 			}
 		}
 		if len(want) == 0 {
-			p.says("No turn that is still remembered is like that.")
+			p.says("No stored turn matches.")
 		}
 	}
 	for _, query := range []string{"from=yesterday", "to=2026-13-01", "span=century"} {

@@ -31,7 +31,6 @@ type receiptView struct {
 	Tried   bool
 }
 
-// itemView is an item of a block.
 type itemView struct {
 	inspect.Item
 	Place  int
@@ -113,10 +112,7 @@ func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []inspect.Item
 // dryRunView converts the receipt of a dry run for display. Its items have the texts of the
 // block.
 func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) {
-	items := make([]inspect.Item, len(r.Items))
-	for i := range r.Items {
-		items[i] = inspect.Item{Item: r.Items[i], State: inspect.Same}
-	}
+	items := mapped(r.Items, func(it *ken.Item) inspect.Item { return inspect.Item{Item: *it, State: inspect.Same} })
 	p, err := v.receiptView(s, r, items, nil)
 	p.Tried = true
 	return p, err
@@ -130,7 +126,6 @@ type lookup struct {
 	err    error
 }
 
-// item converts an item of a block for display.
 func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	it := itemView{Item: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
 	for _, leg := range retrieverOrder {
@@ -163,7 +158,6 @@ func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
 	return it
 }
 
-// addCurrentClaim sets the current state of an item's claim.
 func (k *lookup) addCurrentClaim(it *itemView) {
 	c, err := k.v.readClaim(k.v.ctx(), k.s, it.ID)
 	switch {
@@ -181,7 +175,6 @@ func (k *lookup) addCurrentClaim(it *itemView) {
 	it.Decide = c.Kind != ken.KindDocument && c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded
 }
 
-// label returns an item by its id, with its page.
 func (k *lookup) label(id string) cutItem {
 	if c, ok := k.labels[id]; ok {
 		return c
@@ -200,7 +193,6 @@ func (k *lookup) label(id string) cutItem {
 	return c
 }
 
-// cuts groups the cut items by reason.
 func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	by := map[ken.CutReason][]ken.Cut{}
 	for _, c := range cuts {
@@ -232,12 +224,8 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 // shortLabel returns a short label for a text: its heading, or its beginning.
 func shortLabel(heading, text string) string {
 	const most = 120
-	s := heading
-	if s == "" {
-		s = text[:min(len(text), 8*most)]
-	}
-	words := strings.Fields(strings.ToValidUTF8(s, ""))
-	s = strings.Join(words, " ")
+	s := cmp.Or(heading, text[:min(len(text), 8*most)])
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"
 	}
@@ -345,7 +333,6 @@ func drawFusion(list []fusedItem, label func(id string) (words, path string)) *d
 	return draw(d, chart.Fusion)
 }
 
-// drawing is a chart with its figures as a table.
 type drawing struct{ Chart, Table template.HTML }
 
 // tabular is chart data that can be shown as a table.
@@ -368,7 +355,6 @@ func cachedParts(r *ken.Receipt) *drawing {
 // receipt belong to retrievers, which run within retrieve; total and assemble include all.
 var sequentialStages = []string{"guard", "intent", "graph", "retrieve", "budget"}
 
-// turnTime is the data of the chart of a turn's time.
 type turnTime struct {
 	Drawing *drawing
 	Total   float64
@@ -376,7 +362,6 @@ type turnTime struct {
 	Earlier float64 // the time that an earlier request of the turn took for these stages; 0 if there was none
 }
 
-// turnTimeOf returns the times of a receipt.
 func turnTimeOf(r *ken.Receipt) turnTime {
 	out := turnTime{Total: r.MS["total"], Around: -1}
 	stages, sum := stagesOf(r)

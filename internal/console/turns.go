@@ -18,15 +18,13 @@ import (
 
 // turnError returns the error of a page for a turn that does not exist.
 func turnError(err error) error {
-	var e *ken.Error
-	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no receipt of that turn",
 			Try: "Look for it in the list of turns: the newest are kept, and those of forgotten sessions are gone."}
 	}
 	return err
 }
 
-// turnRead is the result of reading receipts.
 type turnRead struct{ err error }
 
 // catchUpTurns updates the ledger from the receipts, as far as that is possible within a
@@ -43,24 +41,23 @@ func (v *visit) catchUpTurns() (unread []string, err error) {
 	return splitCorrupt(c.err)
 }
 
-// turnBody holds the data of a turn's page.
 type turnBody struct {
-	Now     time.Time
-	Turn    receipt.Record
-	Tone    string // tone of the mode
-	Picture receiptView
-	Chars   *drawing // the context's characters by source; nil if not recorded
-	Marks   []badge
-	Views   []choice
-	Hears   bool            // the visitor may see the messages
-	Asks    *session.Entry  // the question; nil if it is not stored
-	Answers *session.Entry  // the answer; nil if it is not stored
-	NoBlock string          // why there is no block
-	Block   *inspect.Replay // nil if the visitor may not see the session's messages
-	Asked   string          // the claim that the visitor asks about
-	Answer  *inspect.Explanation
-	Heads   string // heading of the answer
-	Wrong   string // error of the query
+	Now          time.Time
+	Turn         receipt.Record
+	Tone         string // tone of the mode
+	View         receiptView
+	Chars        *drawing // the context's characters by source; nil if not recorded
+	Marks        []badge
+	Views        []choice
+	SeesMessages bool            // the visitor may see the messages
+	Question     *session.Entry  // the question; nil if it is not stored
+	Reply        *session.Entry  // the answer; nil if it is not stored
+	NoBlock      string          // why there is no block
+	Block        *inspect.Replay // nil if the visitor may not see the session's messages
+	Asked        string          // the claim that the visitor asks about
+	Answer       *inspect.Explanation
+	AnswerTitle  string // heading of the answer
+	Invalid      string // error of the query
 }
 
 // turnPage shows one turn's receipt. The block may contain the session's state, so it is only
@@ -83,7 +80,7 @@ func turnPage(v *visit) error {
 		}
 	}
 	err = v.withStore(func(s store.Engine) (err error) {
-		b.Picture, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
+		b.View, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
 		return err
 	})
 	if err != nil {
@@ -101,7 +98,7 @@ func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 	if err != nil {
 		return kept, err
 	}
-	if b.Hears = v.canSeeMessages(kept.Key); !b.Hears {
+	if b.SeesMessages = v.canSeeMessages(kept.Key); !b.SeesMessages {
 		return kept, nil
 	}
 	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)
@@ -115,14 +112,14 @@ func (v *visit) addExchange(b *turnBody) error {
 	if t.Chars == 0 {
 		b.NoBlock = noBlockReason(t.Policy, t.Cause, len(t.Cut), ledger.MostCut(t.Cut))
 	}
-	if !b.Hears {
+	if !b.SeesMessages {
 		return nil
 	}
-	said, err := v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), []session.Place{{Session: t.Session, Through: t.Through}})
+	texts, err := v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), []session.Place{{Session: t.Session, Through: t.Through}})
 	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
-	b.Asks, b.Answers = said[0].Question, said[0].Answer
+	b.Question, b.Reply = texts[0].Question, texts[0].Answer
 	return nil
 }
 
@@ -155,10 +152,10 @@ func (v *visit) explain(b *turnBody) error {
 		if p.Status >= 500 {
 			return err
 		}
-		b.Wrong = p.Msg + ". " + p.Try
+		b.Invalid = p.Msg + ". " + p.Try
 		return nil
 	}
-	b.Answer, b.Heads = &e, verdictLabels[e.Verdict]
+	b.Answer, b.AnswerTitle = &e, verdictLabels[e.Verdict]
 	return nil
 }
 
@@ -176,7 +173,6 @@ func contextParts(r *receipt.Record) *drawing {
 		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
 }
 
-// turnBadges returns badges for what is unusual about a turn.
 func turnBadges(r *receipt.Record) []badge {
 	used, corrected := 0, 0
 	for _, u := range r.Used {
@@ -266,7 +262,6 @@ func useBadges(u ken.Use) (out []badge) {
 	return out
 }
 
-// modeTone returns the tone of a mode.
 func modeTone(m ken.Mode) string {
 	switch m {
 	case ken.ModeHybrid:

@@ -78,7 +78,7 @@ func TestTurnsNarrowed(t *testing.T) {
 		t.Errorf("of the hostile agent: %q", got)
 	}
 	_, p = get(t, c, "/console/turns?agent=nobody")
-	p.says("No turn that is still remembered is like that.")
+	p.says("No stored turn matches.")
 }
 
 // Without operate the turns of a session are there, those of all are not.
@@ -146,7 +146,7 @@ func TestTurnPage(t *testing.T) {
 		t.Fatalf("%d: %s", status, p.text())
 	}
 	p.says(string(r.Mode), "s-new", "agent-new", "Where the characters went", "system prompt", "Where the time went", "Cached against new bytes",
-		"Exact: its hash is the one that was noted", "keyword")
+		"Exact: its hash is the recorded one", "keyword")
 	for i, it := range r.Items {
 		li := p.one("#c-" + it.ID)
 		if have := text(li); it.Kind != budgeter.KindObjectives && !strings.Contains(have, strings.Fields(it.Text)[0]) || !strings.Contains(have, it.Tier.String()) {

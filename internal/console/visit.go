@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,7 +20,6 @@ import (
 // maxForm is the largest body of a form, in bytes: the longest text of a claim, escaped.
 const maxForm = 4 << 20
 
-// visit is a request for a page.
 type visit struct {
 	con       *Console
 	w         http.ResponseWriter
@@ -90,10 +90,8 @@ func (v *visit) now() time.Time { return v.con.opts.Now() }
 // canOperate reports whether the visitor may make changes; if not, pages have no buttons.
 func (v *visit) canOperate() bool { return v.principal.Can(access.Operate) }
 
-// actor returns the actor of the visitor's changes.
 func (v *visit) actor() ken.Actor { return ken.Actor{Type: "user", ID: v.principal.Name} }
 
-// withStore runs fn on the store of the visitor's owner.
 func (v *visit) withStore(fn func(s store.Engine) error) error {
 	s, release, err := v.con.layer.Store(v.ctx(), v.owner())
 	if err != nil {
@@ -103,9 +101,26 @@ func (v *visit) withStore(fn func(s store.Engine) error) error {
 	return fn(s)
 }
 
+// change carries out a change at the visitor's desk, and redirects to a page that reports it; did
+// is a key of doneMessages.
+func (v *visit) change(path, did string, do func(*operator.Desk) error) error {
+	if err := v.withStore(func(s store.Engine) error { return do(v.desk(s)) }); err != nil {
+		return err
+	}
+	return v.redirectDone(path, did)
+}
+
 // desk returns the desk through which the visitor decides about claims of a store.
 func (v *visit) desk(s store.Engine) *operator.Desk {
 	return operator.New(v.con.layer, s, operator.Options{Name: v.principal.Name, Now: v.con.opts.Now})
+}
+
+// plainText serves a text as it is.
+func (v *visit) plainText(text string) error {
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	v.w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	_, _ = io.WriteString(v.w, text) // fails if the visitor is gone
+	return nil
 }
 
 // param returns a value of the query or of the form, or "".
@@ -121,7 +136,6 @@ func (v *visit) intParam(name string, otherwise, least, most int) int {
 	return n
 }
 
-// redirect redirects to another page of the console.
 func (v *visit) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
@@ -139,7 +153,6 @@ func (v *visit) redirectDone(path, what string) error {
 	return v.redirect(u.String())
 }
 
-// returnPath returns the page that a form names as its origin, or otherwise.
 func (v *visit) returnPath(otherwise string) string {
 	if s := v.r.PostForm.Get("back"); s != "" {
 		return ownPath(s)
@@ -197,8 +210,8 @@ var httpStatuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.
 
 func errorPageOf(err error) errorPage {
 	p := errorPage{Status: http.StatusInternalServerError, Msg: "the page failed", Try: "Look at the log of ken serve."}
-	var e *ken.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*ken.Error](err)
+	if !ok {
 		return p
 	}
 	if s, ok := httpStatuses[e.Code]; ok {

@@ -51,8 +51,8 @@ describe('an objective', { concurrency: 1 }, () => {
   test('is set, its tasks are done, and it is reached', async (t) => {
     const it = await desk(t, '/console/objectives');
     await it.getByRole('link', { name: 'Set an objective' }).click();
-    await it.getByLabel('What is to be reached').fill('Letters in plain text');
-    await it.getByLabel('Tasks that lead there').fill('Ask Tom\nChange the template');
+    await it.getByLabel('The goal').fill('Letters in plain text');
+    await it.getByLabel('Tasks, one per line').fill('Ask Tom\nChange the template');
     await it.getByRole('button', { name: 'Set it' }).click();
     await did(it, 'Written into the project');
     const path = it.url();

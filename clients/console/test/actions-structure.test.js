@@ -15,7 +15,7 @@ const actions = [
     await form.getByLabel('The other', { exact: true }).fill('postgres');
     await form.getByLabel('Strength').fill('0.7');
   }, 'Add', 'The dependency was added', async () => assert.ok((await api('entities/exporter')).dependencies.some((d) => d.name === 'postgres' && d.strength === 0.7))],
-  ['has another name', 'handler', 'Another name', (form) => form.getByLabel('It is also called').fill('front door'), 'Add', 'It goes by that name',
+  ['has another name', 'handler', 'Another name', (form) => form.getByLabel('It is also called').fill('front door'), 'Add', 'The name was added',
     async () => assert.equal((await api('entities/front%20door')).name, 'handler')],
   ['is renamed', 'auditors', 'Rename', (form) => form.getByLabel('New name').fill('examiners'), 'Rename', 'Renamed',
     async () => {
@@ -46,7 +46,7 @@ describe('an entity', { concurrency: 2 }, () => {
     const folded = it.getByRole('row', { name: new RegExp(name, 'i') }).first();
     const form = await unfold(folded, 'Take out');
     await form.getByRole('button', { name: 'Take out' }).click();
-    await did(it, 'The dependency was taken out');
+    await did(it, 'The dependency was removed');
     const now = await api('entities/settlement');
     assert.ok(!(now.dependencies ?? []).some((d) => d.name === name && d.type === dependencies[0].type));
   });

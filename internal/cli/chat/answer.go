@@ -86,7 +86,6 @@ func (c *conversation) taintCheck(messages []openai.ChatCompletionMessage) func(
 	}
 }
 
-// called prints a finished tool call.
 func (c *conversation) called(call openai.ToolCall, _ tools.Result, err error) {
 	outcome := ""
 	if err != nil {

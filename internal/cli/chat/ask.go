@@ -18,7 +18,6 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// askOptions holds the flags of ask.
 type askOptions struct {
 	noIndex, noModel, all bool
 	model                 string
@@ -165,11 +164,10 @@ func (a *commands) printItems(items []ken.Item) {
 	if len(items) == 0 {
 		return
 	}
-	rows := make([][]string, len(items))
-	for i, it := range items {
-		rows[i] = []string{short(it.ID), it.Tier.String(), cli.SourceScores(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
+	rows := cli.Map(items, func(it *ken.Item) []string {
+		return []string{short(it.ID), it.Tier.String(), cli.SourceScores(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
 			cmp.Or(it.Source, it.Heading, it.Text)}
-	}
+	})
 	fmt.Fprintln(a.Out)
 	a.printColumns([]string{"ID", "TIER", "FOUND BY", "SCORE", "CHARS", "SOURCE"}, rows)
 }
@@ -182,26 +180,20 @@ func (a *commands) printCuts(cuts []ken.Cut, name func(string) string, all bool)
 	for _, c := range cuts {
 		count[c.Reason]++
 	}
-	var parts []string
-	for _, reason := range cli.SortedKeys(count) {
-		parts = append(parts, fmt.Sprintf("%d %s", count[reason], reason))
-	}
-	fmt.Fprintf(a.Out, "\ncut: %s\n", strings.Join(parts, ", "))
+	fmt.Fprintf(a.Out, "\ncut: %s\n", cli.Counts(count))
 	shown := cuts
 	if !all && len(shown) > shownCuts {
 		shown = shown[:shownCuts]
 	}
-	rows := make([][]string, len(shown))
-	for i, c := range shown {
-		rows[i] = []string{short(c.ID), why(c), name(c.ID)}
-	}
+	rows := cli.Map(shown, func(c *ken.Cut) []string {
+		return []string{short(c.ID), why(*c), name(c.ID)}
+	})
 	a.printColumns([]string{"ID", "WHY", "WHAT"}, rows)
 	if len(shown) < len(cuts) {
 		fmt.Fprintf(a.Out, "… and %d more: ken ask --all lists them\n", len(cuts)-len(shown))
 	}
 }
 
-// why returns the reason of a cut with its detail.
 func why(c ken.Cut) string {
 	switch {
 	case c.Detail == "":
@@ -215,11 +207,6 @@ func why(c ken.Cut) string {
 // printColumns prints a table below the block that it explains. Unlike
 // PrintTable, it always prints heads and aligns columns.
 func (a *commands) printColumns(head []string, rows [][]string) {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cli.Cell(row[i])
-		}
-	}
 	for _, line := range a.Columns(head, rows) {
 		fmt.Fprintln(a.Out, line)
 	}

@@ -1,3 +1,4 @@
+// Package chat provides the commands that talk to a model: ask and chat.
 package chat
 
 import (
@@ -5,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -25,7 +25,14 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// chatHelp lists the commands of a chat.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.askCommand(), c.chatCommand()}
+}
+
 const chatHelp = `/why            the receipt of the last turn: what the model was told, and why
 /remember TEXT  keep a text in every turn from now on, in later chats as well
 /forget         learn nothing from this conversation, and begin another
@@ -33,7 +40,6 @@ const chatHelp = `/why            the receipt of the last turn: what the model w
 /help           this list
 /quit           leave; so does Ctrl-D`
 
-// chatOptions holds the flags of chat.
 type chatOptions struct {
 	system, model, tools string
 	noTools              bool
@@ -65,10 +71,11 @@ func (a *commands) chatCommand() *cobra.Command {
 }
 
 func (a *commands) chat(ctx context.Context, o chatOptions) error {
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
+	cfg := r.Config
 	if cfg.Upstream.BaseURL == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
 			Try: "Set upstream.base_url in " + cli.UserConfigName() + ", for instance to http://localhost:11434/v1 for Ollama."}
@@ -188,12 +195,8 @@ func (c *conversation) loop(ctx context.Context, lines cli.LineReader) error {
 
 // step runs a command or answers a message. The user's Ctrl-C ends only the step.
 func (c *conversation) step(ctx context.Context, line string) error {
-	step := ctx
-	if c.person {
-		var stop context.CancelFunc
-		step, stop = signal.NotifyContext(ctx, os.Interrupt)
-		defer stop()
-	}
+	step, stop := c.interruptible(ctx)
+	defer stop()
 	do := c.turn
 	if isCommand(line) {
 		do = c.command
@@ -210,13 +213,10 @@ func (c *conversation) step(ctx context.Context, line string) error {
 // turn failed.
 func (c *conversation) end(ctx context.Context) error {
 	c.finish(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if c.failed && !c.person {
+	if ctx.Err() == nil && c.failed && !c.person {
 		return cli.ErrReported
 	}
-	return nil
+	return ctx.Err()
 }
 
 // isCommand reports whether a line is a command. A message may begin with a path.

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"os"
@@ -51,93 +52,60 @@ type place struct {
 	url                string // of the gateway, without /v1
 }
 
-// agents lists all supported agents.
 var agents = []agent{
 	{"claude-code", "Claude Code", "claude", claudeFolder, []way{
-		{by: byHooks, files: func(p *place) []target {
-			return []target{{path: filepath.Join(claudeFolder(p), "settings.json"), settings: groups(p, "claude-code", classic...)}}
-		}},
-		{by: byURL, files: func(p *place) []target {
-			return []target{{path: filepath.Join(claudeFolder(p), "settings.json"), settings: []configfile.Setting{value(p.url, "env", "ANTHROPIC_BASE_URL")}}}
-		}},
-		{by: byMCP, server: server, files: func(p *place) []target {
-			path := filepath.Join(p.home, ".claude.json")
-			if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-				path = filepath.Join(dir, ".claude.json")
-			}
-			return []target{{path: path, settings: []configfile.Setting{value(stdio{Type: "stdio", Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
-		}},
+		hooks("claude-code", in(claudeFolder, "settings.json"), classic...),
+		baseURL(in(claudeFolder, "settings.json"), func(url string) []configfile.Setting { return one(url, "env", "ANTHROPIC_BASE_URL") }),
+		mcpServer(claudeServers, func(ken string) any { return stdio{"stdio", ken, []string{"mcp"}} }, "mcpServers", "ken"),
 	}},
 	{"codex", "Codex", "codex", codexFolder, []way{
-		{by: byHooks, note: "Codex runs hooks that you have reviewed: start codex, enter /hooks, and trust those of ken.", files: func(p *place) []target {
-			return []target{{path: filepath.Join(codexFolder(p), "hooks.json"), settings: groups(p, "codex", "SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")}}
-		}},
-		{by: byURL, files: func(p *place) []target {
-			return []target{{path: filepath.Join(codexFolder(p), "config.toml"), settings: []configfile.Setting{value(p.url+"/v1", "openai_base_url")}}}
-		}},
-		{by: byMCP, server: server, files: func(p *place) []target {
-			return []target{{path: filepath.Join(codexFolder(p), "config.toml"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcp_servers", "ken")}}}
-		}},
+		noted(hooks("codex", in(codexFolder, "hooks.json"), "SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop"),
+			"Codex runs hooks that you have reviewed: start codex, enter /hooks, and trust those of ken."),
+		baseURL(in(codexFolder, "config.toml"), func(url string) []configfile.Setting { return one(url+"/v1", "openai_base_url") }),
+		mcpServer(in(codexFolder, "config.toml"), plainServer, "mcp_servers", "ken"),
 	}},
-	{"cursor", "Cursor", "cursor", func(p *place) string { return filepath.Join(p.home, ".cursor") }, []way{
+	{"cursor", "Cursor", "cursor", in(home, ".cursor"), []way{
 		// A hook can't add to a message here, so the MCP server is added too.
 		{by: byHooks, server: server, files: func(p *place) []target {
 			t := target{path: filepath.Join(p.home, ".cursor", "hooks.json"), empty: "{\n  \"version\": 1\n}\n"}
 			for _, event := range []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterAgentResponse", "preCompact", "sessionEnd"} {
 				t.settings = append(t.settings, item(mark("cursor"), command{Command: p.hook("cursor")}, "hooks", event))
 			}
-			return append([]target{t}, cursorServer(p)...)
+			return append([]target{t}, cursorServer.files(p)...)
 		}},
-		{by: byMCP, server: server, files: cursorServer},
+		cursorServer,
 	}},
 	{"vscode", "VS Code", "code", codeFolder, []way{
-		{by: byMCP, server: server, files: func(p *place) []target {
-			s := stdio{Type: "stdio", Command: p.ken, Args: []string{"mcp", "--dir", "${workspaceFolder}"}}
-			return []target{{path: filepath.Join(codeFolder(p), "mcp.json"), settings: []configfile.Setting{value(s, "servers", "ken")}}}
-		}},
+		mcpServer(in(codeFolder, "mcp.json"), func(ken string) any { return stdio{"stdio", ken, inWorkspace} }, "servers", "ken"),
 	}},
 	{"opencode", "opencode", "opencode", opencodeFolder, []way{
 		{by: byHooks, files: func(p *place) []target {
 			return []target{{path: filepath.Join(opencodeFolder(p), "plugins", "ken.js"), whole: plugin(p.ken)}}
 		}},
-		{by: byURL, files: func(p *place) []target {
-			return []target{{path: opencodeFile(p), settings: []configfile.Setting{
-				value(p.url+"/v1", "provider", "openai", "options", "baseURL"), value(p.url+"/v1", "provider", "anthropic", "options", "baseURL")}}}
-		}},
-		{by: byMCP, server: server, files: func(p *place) []target {
-			s := struct {
+		baseURL(opencodeFile, func(url string) []configfile.Setting {
+			return append(one(url+"/v1", "provider", "openai", "options", "baseURL"), one(url+"/v1", "provider", "anthropic", "options", "baseURL")...)
+		}),
+		mcpServer(opencodeFile, func(ken string) any {
+			return struct {
 				Type    string   `json:"type"`
 				Command []string `json:"command"`
 				Enabled bool     `json:"enabled"`
-			}{"local", []string{p.ken, "mcp"}, true}
-			return []target{{path: opencodeFile(p), settings: []configfile.Setting{value(s, "mcp", "ken")}}}
-		}},
+			}{"local", []string{ken, "mcp"}, true}
+		}, "mcp", "ken"),
 	}},
-	{"gemini", "Gemini CLI", "gemini", func(p *place) string { return filepath.Join(p.home, ".gemini") }, []way{
-		{by: byHooks, files: func(p *place) []target {
-			return []target{{path: filepath.Join(p.home, ".gemini", "settings.json"),
-				settings: groups(p, "gemini", "SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd")}}
-		}},
-		{by: byMCP, server: server, files: func(p *place) []target {
-			return []target{{path: filepath.Join(p.home, ".gemini", "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
-		}},
+	{"gemini", "Gemini CLI", "gemini", in(home, ".gemini"), []way{
+		hooks("gemini", in(home, ".gemini", "settings.json"), "SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"),
+		mcpServer(in(home, ".gemini", "settings.json"), plainServer, "mcpServers", "ken"),
 	}},
-	{"qwen", "Qwen Code", "qwen", func(p *place) string { return filepath.Join(p.home, ".qwen") }, []way{
-		{by: byHooks, files: func(p *place) []target {
-			return []target{{path: filepath.Join(p.home, ".qwen", "settings.json"), settings: groups(p, "qwen", classic...)}}
-		}},
-		{by: byMCP, server: server, files: func(p *place) []target {
-			return []target{{path: filepath.Join(p.home, ".qwen", "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
-		}},
+	{"qwen", "Qwen Code", "qwen", in(home, ".qwen"), []way{
+		hooks("qwen", in(home, ".qwen", "settings.json"), classic...),
+		mcpServer(in(home, ".qwen", "settings.json"), plainServer, "mcpServers", "ken"),
 	}},
 	{"zed", "Zed", "zed", zedFolder, []way{
-		{by: byMCP, server: server, files: func(p *place) []target {
-			return []target{{path: filepath.Join(zedFolder(p), "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "context_servers", "ken")}}}
-		}},
-		{by: byURL, files: func(p *place) []target {
-			return []target{{path: filepath.Join(zedFolder(p), "settings.json"), settings: []configfile.Setting{
-				value(p.url+"/v1", "language_models", "openai", "api_url"), value(p.url, "language_models", "anthropic", "api_url")}}}
-		}},
+		mcpServer(in(zedFolder, "settings.json"), plainServer, "context_servers", "ken"),
+		baseURL(in(zedFolder, "settings.json"), func(url string) []configfile.Setting {
+			return append(one(url+"/v1", "language_models", "openai", "api_url"), one(url, "language_models", "anthropic", "api_url")...)
+		}),
 	}},
 	{"continue", "Continue", "cn", continueFolder, []way{
 		{by: byMCP, server: server, files: func(p *place) []target {
@@ -150,6 +118,42 @@ var agents = []agent{
 				settings: []configfile.Setting{item("", s, "mcpServers")}}}
 		}},
 	}},
+}
+
+// cursorServer connects Cursor by the MCP server.
+var cursorServer = mcpServer(in(home, ".cursor", "mcp.json"), func(ken string) any { return stdio{Command: ken, Args: inWorkspace} }, "mcpServers", "ken")
+
+// in returns a function for the path of a file or a folder in a folder.
+func in(folder func(*place) string, names ...string) func(*place) string {
+	return func(p *place) string { return filepath.Join(append([]string{folder(p)}, names...)...) }
+}
+
+func home(p *place) string { return p.home }
+
+// hooks connects an agent that reads its hooks from a file, in the format of Claude Code.
+func hooks(agent string, file func(*place) string, events ...string) way {
+	return way{by: byHooks, files: func(p *place) []target { return []target{{path: file(p), settings: groups(p, agent, events...)}} }}
+}
+
+// baseURL connects an agent by settings with the gateway's URL in a file.
+func baseURL(file func(*place) string, settings func(url string) []configfile.Setting) way {
+	return way{by: byURL, files: func(p *place) []target { return []target{{path: file(p), settings: settings(p.url)}} }}
+}
+
+// mcpServer connects an agent by a setting in a file that describes the MCP server. ken is this
+// program.
+func mcpServer(file func(*place) string, describe func(ken string) any, path ...string) way {
+	return way{by: byMCP, server: server, files: func(p *place) []target { return []target{{path: file(p), settings: one(describe(p.ken), path...)}} }}
+}
+
+func plainServer(ken string) any { return stdio{Command: ken, Args: []string{"mcp"}} }
+
+// inWorkspace holds the arguments of the MCP server for editors that replace the variable.
+var inWorkspace = []string{"mcp", "--dir", "${workspaceFolder}"}
+
+func noted(w way, note string) way {
+	w.note = note
+	return w
 }
 
 // classic lists the events of Claude Code that other agents have adopted. Continue's cn
@@ -190,8 +194,8 @@ func groups(p *place, agent string, events ...string) (out []configfile.Setting)
 // mark identifies Ken's own hook: the words after the program in its command.
 func mark(agent string) string { return " hook " + agent }
 
-func value(v any, path ...string) configfile.Setting {
-	return configfile.Setting{Path: path, Value: raw(v)}
+func one(v any, path ...string) []configfile.Setting {
+	return []configfile.Setting{{Path: path, Value: raw(v)}}
 }
 
 func item(mark string, v any, path ...string) configfile.Setting {
@@ -215,8 +219,12 @@ func (p *place) hook(agent string) string {
 	return ken + mark(agent)
 }
 
-// server returns the command of the MCP server.
 func server(p *place) []string { return []string{p.ken, "mcp"} }
+
+// claudeServers returns the file in which Claude Code lists MCP servers.
+func claudeServers(p *place) string {
+	return filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), p.home), ".claude.json")
+}
 
 func claudeFolder(p *place) string   { return variable("CLAUDE_CONFIG_DIR", p.home, ".claude") }
 func codexFolder(p *place) string    { return variable("CODEX_HOME", p.home, ".codex") }
@@ -240,20 +248,11 @@ func opencodeFile(p *place) string {
 	return path
 }
 
-func cursorServer(p *place) []target {
-	s := stdio{Command: p.ken, Args: []string{"mcp", "--dir", "${workspaceFolder}"}}
-	return []target{{path: filepath.Join(p.home, ".cursor", "mcp.json"), settings: []configfile.Setting{value(s, "mcpServers", "ken")}}}
-}
-
 // variable returns the folder in an environment variable, or else a folder below base.
 func variable(name, base, folder string) string {
-	if dir := os.Getenv(name); dir != "" {
-		return dir
-	}
-	return filepath.Join(base, folder)
+	return cmp.Or(os.Getenv(name), filepath.Join(base, folder))
 }
 
-// newPlace finds the folders of the user.
 func newPlace() (*place, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -289,7 +288,6 @@ func self() (string, error) {
 	return own, nil
 }
 
-// installed reports whether an agent is installed on this machine.
 func (a *agent) installed(p *place) bool {
 	if _, err := exec.LookPath(a.program); err == nil {
 		return true

@@ -1,22 +1,40 @@
+// Package connect provides the commands that connect agents to Ken: ken connect
+// and ken disconnect change an agent's configuration, and ken hook is what the
+// agent runs.
+//
+// agents.go lists the agents. Package configfile edits their files.
 package connect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// options holds the flags of connect and disconnect.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.connectCommand(), c.disconnectCommand(), c.hookCommand()}
+}
+
 type options struct {
 	by          string
 	yes, dryRun bool
@@ -74,34 +92,24 @@ func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-func names() (out []string) {
-	for i := range agents {
-		out = append(out, agents[i].name)
-	}
-	return out
-}
+func names() []string { return cli.Map(agents, func(g *agent) string { return g.name }) }
 
-// agentNamed returns the agent with this name.
 func agentNamed(name string) (*agent, error) {
 	i := slices.IndexFunc(agents, func(g agent) bool { return g.name == name })
 	if i < 0 {
-		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "AGENT", Msg: fmt.Sprintf("unknown agent %q", name),
-			Try: "Use one of " + strings.Join(names(), ", ") + "."})
+		return nil, cli.Invalid("AGENT", fmt.Sprintf("unknown agent %q", name), "Use one of "+strings.Join(names(), ", ")+".")
 	}
 	return &agents[i], nil
 }
 
 // way returns the way with this name, or the preferred one for "".
 func (g *agent) way(by string) (*way, error) {
-	var have []string
-	for i := range g.ways {
-		if by == "" || g.ways[i].by == by {
-			return &g.ways[i], nil
-		}
-		have = append(have, g.ways[i].by)
+	i := slices.IndexFunc(g.ways, func(w way) bool { return by == "" || w.by == by })
+	if i < 0 {
+		ways := cli.Map(g.ways, func(w *way) string { return w.by })
+		return nil, cli.Invalid("--by", fmt.Sprintf("%s can't be connected by %q", g.title, by), "Use "+strings.Join(ways, " or ")+".")
 	}
-	return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--by", Msg: fmt.Sprintf("%s can't be connected by %q", g.title, by),
-		Try: "Use " + strings.Join(have, " or ") + "."})
+	return &g.ways[i], nil
 }
 
 // place finds the user's folders and the address of the gateway.
@@ -110,15 +118,15 @@ func (a *commands) place() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, err
 	}
 	scheme := "http://"
-	if cfg.Gateway.TLSCert != "" {
+	if r.Config.Gateway.TLSCert != "" {
 		scheme = "https://"
 	}
-	host, port, err := net.SplitHostPort(cfg.Gateway.Listen)
+	host, port, err := net.SplitHostPort(r.Config.Gateway.Listen)
 	if err != nil {
 		return p, nil // a Unix socket has no URL
 	}
@@ -129,7 +137,6 @@ func (a *commands) place() (*place, error) {
 	return p, nil
 }
 
-// connected is the outcome of connect, for programs.
 type connected struct {
 	Agent   string   `json:"agent"`
 	By      string   `json:"by"`
@@ -190,13 +197,8 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 	return err
 }
 
-// paths returns the files that a plan changes.
 func paths(pl *plan) []string {
-	out := []string{}
-	for _, c := range pl.changed() {
-		out = append(out, c.path)
-	}
-	return out
+	return cli.Map(pl.changed(), func(c **change) string { return (*c).path })
 }
 
 // show prints what a plan changes, and asks for confirmation. done is true if there is
@@ -259,16 +261,13 @@ func (a *commands) disconnect(name string, o options) error {
 	if err := pl.apply("", time.Now()); err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"agent": name, "changed": changed})
-	}
-	if !done {
-		fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
-	}
-	return nil
+	return a.Show(map[string]any{"agent": name, "changed": changed}, func() {
+		if !done {
+			fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
+		}
+	})
 }
 
-// listed is an agent in the list, in JSON.
 type listed struct {
 	Agent     string   `json:"agent"`
 	Title     string   `json:"title"`
@@ -278,7 +277,6 @@ type listed struct {
 	Problem   string   `json:"problem,omitempty"`   // why Connected is unknown
 }
 
-// list prints the agents.
 func (a *commands) list() error {
 	p, err := a.place()
 	if err != nil {
@@ -309,14 +307,103 @@ func (a *commands) list() error {
 		}
 		rows = append(rows, []string{l.Agent, installed, cmp.Or(l.Connected, "-"), strings.Join(l.Ways, ", "), l.Title})
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"agents": out})
+	return a.Show(map[string]any{"agents": out}, func() {
+		a.PrintTable([]string{"AGENT", "INSTALLED", "CONNECTED", "WAYS", "NAME"}, rows)
+		for i := range out {
+			if out[i].Problem != "" {
+				fmt.Fprintf(a.Err, "ken: %s: %s\n", out[i].Agent, cli.Cell(out[i].Problem))
+			}
+		}
+	})
+}
+
+// checkDeadline is the longest time that a check of a connection takes.
+const checkDeadline = 20 * time.Second
+
+// sample is the event with which a hook is tested. It stores nothing.
+const sample = `{"hook_event_name":"SessionStart","source":"compact","session_id":"ken-connect","cwd":%q}`
+
+// check tests a connection as the agent will use it, and returns a short result.
+func (a *commands) check(ctx context.Context, g *agent, w *way, p *place) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkDeadline)
+	defer cancel()
+	var checks []func() (string, error)
+	if w.by == byHooks {
+		checks = append(checks, func() (string, error) { return a.checkHook(ctx, g, p) })
 	}
-	a.PrintTable([]string{"AGENT", "INSTALLED", "CONNECTED", "WAYS", "NAME"}, rows)
-	for i := range out {
-		if out[i].Problem != "" {
-			fmt.Fprintf(a.Err, "ken: %s: %s\n", out[i].Agent, cli.Cell(out[i].Problem))
+	if w.by == byURL {
+		checks = append(checks, func() (string, error) { return checkURL(ctx, p.url) })
+	}
+	if w.server != nil {
+		checks = append(checks, func() (string, error) { return a.checkServer(ctx, w.server(p)) })
+	}
+	said := make([]string, len(checks))
+	for i, check := range checks {
+		var err error
+		if said[i], err = check(); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	return strings.Join(said, "; "), nil
+}
+
+func (a *commands) checkHook(ctx context.Context, g *agent, p *place) (string, error) {
+	root, err := a.Project()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", p.hook(g.name))
+	if runtime.GOOS == "windows" {
+		cmd = exec.CommandContext(ctx, p.ken, "hook", g.name)
+	}
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = root, strings.NewReader(fmt.Sprintf(sample, root)), &out, &errs
+	cmd.Env = append(os.Environ(), hooksVariable+"=check")
+	start := time.Now()
+	if err := cmd.Run(); err != nil || errs.Len() > 0 {
+		return "", &ken.Error{Code: ken.CodeUnavailable, Msg: "the hook failed: " + cli.Cell(strings.TrimSpace(errs.String())), Err: err, Try: "Run ken doctor."}
+	}
+	return fmt.Sprintf("the hook answers in %d ms", time.Since(start).Milliseconds()), nil
+}
+
+func (a *commands) checkServer(ctx context.Context, command []string) (said string, err error) {
+	root, err := a.Project()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = root
+	client := mcp.NewClient(&mcp.Implementation{Name: "ken-connect", Version: cli.Version()}, nil)
+	s, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return "", &ken.Error{Code: ken.CodeUnavailable, Msg: "the MCP server does not start", Err: err, Try: "Run ken mcp in a project, and see what it says."}
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	list, err := s.ListTools(ctx, nil)
+	if err != nil {
+		return "", fmt.Errorf("list the tools of the MCP server: %w", err)
+	}
+	return "the MCP server answers with " + cli.Count(len(list.Tools), "tool"), nil
+}
+
+func checkURL(ctx context.Context, base string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	notRunning := func(err error) error {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "nothing serves " + base + ", so the agent can't reach its model", Err: err,
+			Try: "Start it in the project: ken serve."}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", notRunning(nil)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", notRunning(fmt.Errorf("/healthz answers %s", resp.Status))
+	}
+	return "ken serve answers at " + base, nil
 }

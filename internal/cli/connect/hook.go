@@ -140,18 +140,15 @@ func (a *commands) print(ctx context.Context, out []byte) error {
 
 // projectFolders lists the environment variables in which agents give the project's folder.
 // The folder in an event changes with each cd.
-var projectFolders = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "CURSOR_PROJECT_DIR"}
+var projectFolders = []string{"CURSOR_PROJECT_DIR", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}
 
 // enter changes to the event's project, unless --dir is set.
 func (a *commands) enter(e *hook.Event) {
 	if a.Dir != "." && a.Dir != "" {
 		return
 	}
-	dirs := []string{e.Dir}
-	for _, name := range projectFolders {
-		dirs = append([]string{os.Getenv(name)}, dirs...)
-	}
-	for _, dir := range dirs {
+	dirs := cli.Map(projectFolders, func(name *string) string { return os.Getenv(*name) })
+	for _, dir := range append(dirs, e.Dir) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
 			a.Dir = dir
 			return

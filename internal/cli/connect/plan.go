@@ -2,7 +2,6 @@ package connect
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/configfile"
 )
 
@@ -135,11 +135,10 @@ func (p *plan) disconnect(targets []target) error {
 }
 
 // undoOf returns an Undo for settings without a record.
-func undoOf(settings []configfile.Setting) (out []configfile.Undo) {
-	for _, s := range settings {
-		out = append(out, configfile.Undo{Path: s.Path, Value: s.Value, Item: s.Item, Mark: s.Mark, Made: len(s.Path)})
-	}
-	return out
+func undoOf(settings []configfile.Setting) []configfile.Undo {
+	return cli.Map(settings, func(s *configfile.Setting) configfile.Undo {
+		return configfile.Undo{Path: s.Path, Value: s.Value, Item: s.Item, Mark: s.Mark, Made: len(s.Path)}
+	})
 }
 
 // changed returns the changes with different old and new texts.
@@ -214,7 +213,6 @@ func (c *change) write() error {
 
 // isConnected reports whether the settings of a way are in the agent's files.
 func isConnected(targets []target) (bool, error) {
-	var errs []error
 	for i := range targets {
 		t := &targets[i]
 		text, err := readFile(t.path)
@@ -227,12 +225,8 @@ func isConnected(targets []target) (bool, error) {
 			}
 			continue
 		}
-		_, undo, err := configfile.Set(t.path, text, t.settings)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if err != nil || len(undo) > 0 {
-			return false, errors.Join(errs...)
+		if _, undo, err := configfile.Set(t.path, text, t.settings); err != nil || len(undo) > 0 {
+			return false, err
 		}
 	}
 	return true, nil

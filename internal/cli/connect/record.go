@@ -26,7 +26,6 @@ type record struct {
 	Files []recordedFile `json:"files"`
 }
 
-// recordedFile is one file that was changed.
 type recordedFile struct {
 	Path   string            `json:"path"`
 	Backup string            `json:"backup,omitempty"` // name of the copy made before, in the record's folder; "" if the file did not exist
@@ -77,14 +76,14 @@ func (r *record) write(texts [][]byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep a backup: %w", err)
+	var before []os.DirEntry
+	var backups string
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		before, err = os.ReadDir(dir)
 	}
-	before, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("keep a backup: %w", err)
+	if err == nil {
+		backups, err = os.MkdirTemp(dir, "backup-")
 	}
-	backups, err := os.MkdirTemp(dir, "backup-")
 	if err != nil {
 		return fmt.Errorf("keep a backup: %w", err)
 	}
@@ -116,7 +115,6 @@ func (r *record) writeIn(dir, backups string, texts [][]byte) error {
 	return writeFile(filepath.Join(dir, recordName), append(b, '\n'), 0o600)
 }
 
-// remove removes the record and its backups.
 func (r *record) remove() error {
 	dir, err := recordFolder(r.Agent)
 	if err != nil {

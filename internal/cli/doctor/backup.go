@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -47,7 +48,6 @@ const (
 	maxStateFile = 64 << 20
 )
 
-// manifest lists the content of an archive.
 type manifest struct {
 	Format int       `json:"format"`
 	Ken    string    `json:"ken"` // version of the program that wrote it
@@ -88,14 +88,12 @@ func (a *commands) backupCommand() *cobra.Command {
 				return err
 			}
 			p.Done()
-			if a.JSON {
-				return a.PrintJSON(map[string]any{"file": args[0], "bytes": size, "owners": m.Owners, "made": m.Made, "elsewhere": left})
-			}
-			for _, e := range left {
-				fmt.Fprintf(a.Err, "not in the archive: %s\n", e.Error)
-			}
-			fmt.Fprintf(a.Out, "%s: %d owners, %.1f MB\n", args[0], len(m.Owners), float64(size)/1e6)
-			return nil
+			return a.Show(map[string]any{"file": args[0], "bytes": size, "owners": m.Owners, "made": m.Made, "elsewhere": left}, func() {
+				for _, e := range left {
+					fmt.Fprintf(a.Err, "not in the archive: %s\n", e.Error)
+				}
+				fmt.Fprintf(a.Out, "%s: %d owners, %.1f MB\n", args[0], len(m.Owners), float64(size)/1e6)
+			})
 		},
 	}
 }
@@ -143,9 +141,8 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 	archive := tar.NewWriter(zip)
 	head, err := json.Marshal(m)
 	if err == nil {
-		err = addBytes(archive, manifestName, head, m.Made)
+		err = add(archive, manifestName, bytes.NewReader(head), int64(len(head)), m.Made)
 	}
-	cfg := l.Config()
 	for i, owner := range m.Owners {
 		if err == nil {
 			err = ctx.Err()
@@ -161,7 +158,7 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 		}
 	}
 	if err == nil {
-		err = backupFiles(archive, cfg.State(l.Root()), m.Made)
+		err = backupFiles(archive, stateOf(l), m.Made)
 	}
 	if err = errors.Join(err, archive.Close(), zip.Close(), out.Sync()); err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("back up: %w", err), out.Close())
@@ -173,9 +170,13 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 	return info.Size(), left, nil
 }
 
-func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, owner string, made time.Time) (err error) {
+func stateOf(l *middleware.Layer) string {
 	cfg := l.Config()
-	dir, remove, err := alive.Folder(shared.WorkDir(cfg.State(l.Root())))
+	return cfg.State(l.Root())
+}
+
+func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, owner string, made time.Time) (err error) {
+	dir, remove, err := alive.Folder(shared.WorkDir(stateOf(l)))
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,6 @@ func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, 
 	return addFolder(archive, ownersPrefix+bolt.FolderName(owner), copied, made)
 }
 
-// addFolder adds the files of a folder and its subfolders.
 func addFolder(archive *tar.Writer, name, dir string, made time.Time) error {
 	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -214,18 +214,15 @@ func addFile(archive *tar.Writer, name, file string, made time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: made}); err != nil {
-		return err
-	}
-	_, err = io.CopyN(archive, f, info.Size())
-	return err
+	return add(archive, name, f, info.Size(), made)
 }
 
-func addBytes(archive *tar.Writer, name string, b []byte, made time.Time) error {
-	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(b)), ModTime: made}); err != nil {
+// add adds a file with the first size bytes of r.
+func add(archive *tar.Writer, name string, r io.Reader, size int64, made time.Time) error {
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: made}); err != nil {
 		return err
 	}
-	_, err := archive.Write(b)
+	_, err := io.CopyN(archive, r, size)
 	return err
 }
 
@@ -262,15 +259,11 @@ func (a *commands) restoreCommand() *cobra.Command {
 		Example: "  ken restore /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, _, err := a.Configuration()
+			r, err := a.Configuration()
 			if err != nil {
 				return err
 			}
-			root, err := a.Project()
-			if err != nil {
-				return err
-			}
-			state := cfg.State(root)
+			cfg, state := r.Config, r.Config.State(r.Root)
 			p := a.Progress()
 			defer p.Done()
 			m, err := unpack(cmd.Context(), args[0], state, func(m manifest) error {
@@ -283,23 +276,18 @@ func (a *commands) restoreCommand() *cobra.Command {
 						return err
 					}
 				}
-				return cfg.MakeState(root)
+				return cfg.MakeState(r.Root)
 			})
-			if err != nil {
-				return err
-			}
-			if cfg.Store.URL != "" {
+			if err == nil && cfg.Store.URL != "" {
 				err = a.giveToEngine(cmd.Context(), p, m.Owners)
 			}
 			if err != nil {
 				return err
 			}
 			p.Done()
-			if a.JSON {
-				return a.PrintJSON(map[string]any{"owners": m.Owners, "made": m.Made, "state": state})
-			}
-			fmt.Fprintf(a.Out, "%d owners were restored, as of %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
-			return nil
+			return a.Show(map[string]any{"owners": m.Owners, "made": m.Made, "state": state}, func() {
+				fmt.Fprintf(a.Out, "%d owners were restored, as of %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -430,7 +418,6 @@ func extract(r io.Reader, file string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// place moves the extracted files to their places.
 func place(dir, state string, owners []string, broken func(error) error) error {
 	for _, owner := range owners {
 		folder := filepath.Join(dir, ownersPrefix, bolt.FolderName(owner))

@@ -34,7 +34,7 @@ func TestArchivesOfOthers(t *testing.T) {
 			archive := tar.NewWriter(zip)
 			m, err := json.Marshal(manifest{Format: backupFormat, Layout: bolt.Layout, Owners: []string{"ada"}})
 			if err == nil {
-				err = addBytes(archive, manifestName, m, head.ModTime)
+				err = add(archive, manifestName, bytes.NewReader(m), int64(len(m)), head.ModTime)
 			}
 			if err = errors.Join(err, archive.WriteHeader(&head), archive.Close(), zip.Close()); err != nil {
 				t.Fatal(err)

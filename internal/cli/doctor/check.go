@@ -20,7 +20,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// checkFlags holds the flags of ken check.
 type checkFlags struct{ all, repair, yes, forgotten bool }
 
 func (a *commands) checkCommand() *cobra.Command {
@@ -76,7 +75,11 @@ func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	var failed error
 	for _, owner := range owners {
 		v := checkView{CheckReport: store.CheckReport{Owner: owner}}
-		if err := checkOwner(ctx, l, &v); err != nil {
+		err := withOwner(ctx, l, owner, func(s store.Engine) (err error) {
+			v.CheckReport, err = s.Check(ctx)
+			return err
+		})
+		if err != nil {
 			v.Error = err.Error()
 			failed = cmp.Or(failed, fmt.Errorf("owner %s: %w", owner, err))
 		} else if v.Found > 0 && failed == nil {
@@ -97,36 +100,32 @@ func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 }
 
 func (a *commands) ownersToCheck(l *middleware.Layer, all bool) ([]string, error) {
-	cfg := l.Config()
 	if all {
-		return ownersIn(cfg.State(l.Root()))
+		return ownersIn(stateOf(l))
 	}
-	return []string{cmp.Or(a.Owner, cfg.Knowledge.Owner)}, nil
+	return []string{cmp.Or(a.Owner, l.Config().Knowledge.Owner)}, nil
 }
 
-func checkOwner(ctx context.Context, l *middleware.Layer, v *checkView) error {
-	s, release, err := l.Store(ctx, v.Owner)
+func withOwner(ctx context.Context, l *middleware.Layer, owner string, fn func(store.Engine) error) error {
+	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return err
 	}
 	defer release()
-	v.CheckReport, err = s.Check(ctx)
-	return err
+	return fn(s)
 }
 
 func (a *commands) printChecks(views []checkView) error {
 	if a.JSON {
 		return a.PrintJSON(map[string]any{"stores": views})
 	}
-	rows := make([][]string, 0, len(views))
-	for _, v := range views {
+	a.PrintTable([]string{"STORE", "EVENTS", "CLAIMS", "VALUES", "PROBLEMS", "OWNER"}, cli.Map(views, func(v *checkView) []string {
 		state := "good"
 		if v.Error != "" || v.Found > 0 {
 			state = "bad"
 		}
-		rows = append(rows, []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Claims), fmt.Sprint(v.Values), fmt.Sprint(v.Found), v.Owner})
-	}
-	a.PrintTable([]string{"STORE", "EVENTS", "CLAIMS", "VALUES", "PROBLEMS", "OWNER"}, rows)
+		return []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Claims), fmt.Sprint(v.Values), fmt.Sprint(v.Found), v.Owner}
+	}))
 	for _, v := range views {
 		for _, p := range v.Problems {
 			fmt.Fprintf(a.Out, "%s: %s: %s\n", cli.Cell(v.Owner), p.Part, cli.Cell(p.What))
@@ -138,13 +137,11 @@ func (a *commands) printChecks(views []checkView) error {
 	return nil
 }
 
-// repairStores repairs the stores.
 func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
-	r, err := a.Resolve()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
-	a.WarnUntrusted(r)
 	state := r.Config.State(r.Root)
 	owners := []string{cmp.Or(a.Owner, r.Config.Knowledge.Owner)}
 	if f.all {
@@ -183,7 +180,6 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	return nil
 }
 
-// forgottenCheck is the result of a search for forgotten claims of one owner.
 type forgottenCheck struct {
 	Owner  string          `json:"owner"`
 	Checks []inspect.Check `json:"checks"`
@@ -194,7 +190,7 @@ type forgottenCheck struct {
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
-	l, err := a.Layer(ctx, p, func(*middleware.Options) {})
+	l, err := a.Layer(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -270,16 +266,17 @@ func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners [
 	rows := make([][]string, 0, len(owners))
 	for _, owner := range owners {
 		v := logView{LogReport: store.LogReport{Owner: owner}}
-		err := verifyLog(ctx, l, &v)
+		err := withOwner(ctx, l, owner, func(s store.Engine) (err error) {
+			v.LogReport, err = s.VerifyLog(ctx)
+			return err
+		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		state := "good"
 		if err != nil {
 			state, v.Error = "bad", err.Error()
-			if failed == nil {
-				failed = fmt.Errorf("owner %s: %w", owner, err)
-			}
+			failed = cmp.Or(failed, fmt.Errorf("owner %s: %w", owner, err))
 		}
 		views = append(views, v)
 		rows = append(rows, []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Erased), v.Head, v.Owner})
@@ -289,16 +286,6 @@ func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners [
 	}
 	a.PrintTable([]string{"LOG", "EVENTS", "ERASED", "HEAD", "OWNER"}, rows)
 	return failed
-}
-
-func verifyLog(ctx context.Context, l *middleware.Layer, v *logView) error {
-	s, release, err := l.Store(ctx, v.Owner)
-	if err != nil {
-		return err
-	}
-	defer release()
-	v.LogReport, err = s.VerifyLog(ctx)
-	return err
 }
 
 // ownersIn lists the owners that have a store in a state folder.

@@ -38,11 +38,10 @@ func (a *commands) configCommand() *cobra.Command {
 			return config.Keys(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.Resolve()
+			r, err := a.Configuration()
 			if err != nil {
 				return err
 			}
-			a.WarnUntrusted(r)
 			if len(args) == 1 {
 				return a.printKey(r, args[0])
 			}
@@ -53,14 +52,10 @@ func (a *commands) configCommand() *cobra.Command {
 
 func (a *commands) printKey(r *config.Resolved, key string) error {
 	v, err := r.Config.Get(key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return cli.UsageError(err)
-	case a.JSON:
-		return a.PrintJSON(map[string]string{"key": key, "value": v, "from": r.From(key)})
 	}
-	fmt.Fprintln(a.Out, v)
-	return nil
+	return a.Show(map[string]string{"key": key, "value": v, "from": r.From(key)}, func() { fmt.Fprintln(a.Out, v) })
 }
 
 func (a *commands) printConfig(r *config.Resolved) error {
@@ -79,12 +74,8 @@ func (a *commands) printConfig(r *config.Resolved) error {
 			from[k] = f
 		}
 	}
-	return a.PrintJSON(map[string]any{"path": r.File, "user": r.User, "values": values, "from": from, "withheld": withheld(r), "foreign_state": r.Foreign})
-}
-
-// withheld returns the ignored settings; never nil, so that JSON has a list.
-func withheld(r *config.Resolved) []config.Withheld {
-	return append([]config.Withheld{}, r.Withheld...)
+	return a.PrintJSON(map[string]any{"path": r.File, "user": r.User, "values": values, "from": from,
+		"withheld": append([]config.Withheld{}, r.Withheld...), "foreign_state": r.Foreign})
 }
 
 func (a *commands) indexCommand() *cobra.Command {
@@ -101,18 +92,14 @@ func (a *commands) indexCommand() *cobra.Command {
 			if err := a.ConfirmReading(); err != nil {
 				return err
 			}
-			p := a.Progress()
-			defer p.Done()
-			l, err := a.Layer(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			report, err := a.index(cmd.Context(), l, rebuild)
-			p.Done()
-			if err == nil {
-				err = a.printIndexed(report)
-			}
-			return errors.Join(err, l.Close())
+			return a.WithLayer(cmd.Context(), func(l *middleware.Layer, p *cli.Progress) error {
+				report, err := a.index(cmd.Context(), l, rebuild)
+				p.Done()
+				if err != nil {
+					return err
+				}
+				return a.printIndexed(report)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first rebuild the claims and the keyword index from the log")
@@ -149,22 +136,20 @@ func (a *commands) index(ctx context.Context, l *middleware.Layer, rebuild bool)
 }
 
 func (a *commands) printIndexed(r indexed) error {
-	if a.JSON {
-		return a.PrintJSON(r)
-	}
-	fmt.Fprintf(a.Out, "%d files: %d changed, %d unchanged, %d removed; %d commits, %d new; %s\n",
-		r.Files, r.Changed, r.Unchanged, r.Removed, r.Commits, r.CommitsNew, r.Duration.Round(time.Millisecond))
-	if r.History != "" {
-		fmt.Fprintf(a.Out, "no git history: %s\n", r.History)
-	}
-	for _, why := range cli.SortedKeys(r.Skipped) {
-		fmt.Fprintf(a.Out, "skipped %d: %s\n", r.Skipped[why], why)
-	}
-	for _, w := range r.Withheld {
-		fmt.Fprintf(a.Out, "withheld %s:%d: looks like a secret (%s)\n", cli.Cell(w.Path), w.Line, w.What)
-	}
-	fmt.Fprintf(a.Out, "%d records, %d with a vector\n", r.Records, r.Embedded)
-	return nil
+	return a.Show(r, func() {
+		fmt.Fprintf(a.Out, "%d files: %d changed, %d unchanged, %d removed; %d commits, %d new; %s\n",
+			r.Files, r.Changed, r.Unchanged, r.Removed, r.Commits, r.CommitsNew, r.Duration.Round(time.Millisecond))
+		if r.History != "" {
+			fmt.Fprintf(a.Out, "no git history: %s\n", r.History)
+		}
+		for _, why := range cli.SortedKeys(r.Skipped) {
+			fmt.Fprintf(a.Out, "skipped %d: %s\n", r.Skipped[why], why)
+		}
+		for _, w := range r.Withheld {
+			fmt.Fprintf(a.Out, "withheld %s:%d: looks like a secret (%s)\n", cli.Cell(w.Path), w.Line, w.What)
+		}
+		fmt.Fprintf(a.Out, "%d records, %d with a vector\n", r.Records, r.Embedded)
+	})
 }
 
 func (a *commands) initCommand() *cobra.Command {
@@ -192,7 +177,7 @@ func (a *commands) initCommand() *cobra.Command {
 			if !ok {
 				path = filepath.Join(root, ".ken", "config.yaml")
 			}
-			created, err := cli.CreateFile(path, config.Default().YAML())
+			settings, err := createFile(path, config.Default().YAML())
 			if err != nil {
 				return fmt.Errorf("write configuration: %w", err)
 			}
@@ -200,8 +185,8 @@ func (a *commands) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			marks := cli.WrittenFile{Path: filepath.Join(root, ".ken", lifecycle.IgnoreName)}
-			if marks.Created, err = cli.CreateFile(marks.Path, lifecycle.IgnoreExample()); err != nil {
+			marks, err := createFile(filepath.Join(root, ".ken", lifecycle.IgnoreName), lifecycle.IgnoreExample())
+			if err != nil {
 				return fmt.Errorf("write %s: %w", lifecycle.IgnoreName, err)
 			}
 			layers := cli.WrittenFile{Path: filepath.Join(root, filepath.FromSlash(drift.DefaultManifest))}
@@ -216,9 +201,9 @@ func (a *commands) initCommand() *cobra.Command {
 					Lifecycle    cli.WrittenFile `json:"lifecycle"`
 					Architecture cli.WrittenFile `json:"architecture"`
 					Ephemeral    cli.WrittenFile `json:"ephemeral"`
-				}{cli.WrittenFile{Path: path, Created: created}, kept, layers, marks})
+				}{settings, kept, layers, marks})
 			}
-			for _, w := range []cli.WrittenFile{{Path: path, Created: created}, kept, layers, marks} {
+			for _, w := range []cli.WrittenFile{settings, kept, layers, marks} {
 				if _, err := os.Lstat(w.Path); err != nil {
 					continue // a home folder gets no layers file
 				}
@@ -231,6 +216,11 @@ func (a *commands) initCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func createFile(path, text string) (cli.WrittenFile, error) {
+	created, err := cli.CreateFile(path, text)
+	return cli.WrittenFile{Path: path, Created: created}, err
 }
 
 // writePolicy writes lifecycle.yaml, unless it exists.

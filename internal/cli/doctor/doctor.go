@@ -1,3 +1,4 @@
+// Package doctor provides the commands that set up and examine an installation.
 package doctor
 
 import (
@@ -22,11 +23,23 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/internal/embed/install"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 )
 
-// finding is the result of one check of the doctor.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.doctorCommand(), c.checkCommand(), c.verifyLogCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(),
+		c.configCommand(), c.trustCommand(), c.initCommand(), c.indexCommand(), c.versionCommand(),
+	}
+}
+
 type finding struct {
 	Check  string `json:"check"`
 	State  state  `json:"state"`
@@ -74,13 +87,11 @@ func (a *commands) doctorCommand() *cobra.Command {
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
-			if err := a.printFindings(found); err != nil {
-				return err
-			}
-			if slices.ContainsFunc(found, func(f finding) bool { return f.State == stateFail }) {
+			err := a.printFindings(found)
+			if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.State == stateFail }) {
 				return cli.ErrReported
 			}
-			return nil
+			return err
 		},
 	}
 }
@@ -127,18 +138,18 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 	a.Noticed = true // a finding reports it
 	cfg := r.Config
 	out = append(out, passed("configuration", "%s", cmp.Or(r.File, r.User, "defaults: there is no file")), examineTrust(r))
-	out = append(out, examineKnowledge(root)...)
+	out = append(out, examineMemory(filepath.Join(root, filepath.FromSlash(memoryfile.Dir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root)))
 	out = append(out, a.examinePlan(ctx, &cfg)...)
-
 	l, embedder := a.examineEmbedder(ctx, p, cfg)
-	if l == nil {
-		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
+	if l != nil {
+		out = append(out, a.examineStore(ctx, l)...)
+		out = append(out, examineEngine(ctx, cfg.Store)...)
 	}
-	out = append(out, a.examineStore(ctx, l)...)
-	out = append(out, examineEngine(ctx, cfg.Store)...)
 	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
-	if err := l.Close(); err != nil {
-		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
+	if l != nil {
+		if err := l.Close(); err != nil {
+			out = append(out, failed("store", fmt.Errorf("close: %w", err)))
+		}
 	}
 	return out
 }
@@ -157,7 +168,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	const check = "store"
 	cfg := l.Config()
 	owner := cmp.Or(a.Owner, cfg.Knowledge.Owner)
-	dir := filepath.Join(cfg.State(l.Root()), bolt.FolderName(owner))
+	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && cfg.Store.URL == "" {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
@@ -184,10 +195,9 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		}
 		out = append(out, warned("vectors", detail, "Run ken index."))
 	default:
-		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
-		out = append(out, examineSearch(ctx, l, owner))
+		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()), examineSearch(ctx, l, owner))
 	}
-	return append(out, examineSessions(ctx, l, owner)...)
+	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
 }
 
 // examineModel asks the endpoint for its list of models.
@@ -224,10 +234,7 @@ func tryServed(key string, list openai.ModelsList) string {
 	if len(list.Models) == 0 {
 		return "Install a model: the endpoint serves none."
 	}
-	var ids []string
-	for _, m := range list.Models[:min(len(list.Models), 10)] {
-		ids = append(ids, m.ID)
-	}
+	ids := cli.Map(list.Models[:min(len(list.Models), 10)], func(m *openai.Model) string { return m.ID })
 	return "Set " + key + " to one that is served, such as " + strings.Join(ids, ", ") + "."
 }
 
@@ -241,7 +248,6 @@ const (
 	kindGateway embedderKind = "gateway"
 )
 
-// embedderFacts describes the embedder in JSON.
 type embedderFacts struct {
 	Kind  embedderKind  `json:"kind"`
 	Model string        `json:"model"`
@@ -297,7 +303,6 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 var differentTexts = []string{"an invoice is overdue", "the harbour lies in fog", "compile the parser again", "violins and a rehearsal", "two eggs and some flour",
 	"a comet behind the telescope", "the tunnel under the river", "passwords expire in spring", "the horse wears no saddle", "snow on the railway"}
 
-// embedderOf describes the embedder of a layer.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
 	cfg := l.Config()
 	f := &embedderFacts{Model: l.Operator().Embedder().Model(), Dim: dim}
@@ -374,11 +379,47 @@ func (a *commands) versionCommand() *cobra.Command {
 		Args: cli.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			v := cli.ReadBuild()
-			if a.JSON {
-				return a.PrintJSON(v)
-			}
-			fmt.Fprintln(a.Out, v)
-			return nil
+			return a.Show(v, func() { fmt.Fprintln(a.Out, v) })
 		},
 	}
+}
+
+// examineEngine checks the engine and the nodes that share it.
+func examineEngine(ctx context.Context, c config.Store) []finding {
+	const check = "engine"
+	if c.URL == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	facts, err := engines.Look(ctx, c)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	f := passed(check, "%s", facts.Health)
+	f.Data = facts
+	return []finding{f, passed("nodes", "%s", describeNodes(facts))}
+}
+
+// describeNodes says how many owners each node serves.
+func describeNodes(f engines.Facts) string {
+	serves := map[string]int{}
+	for _, o := range f.Owners {
+		serves[o.Node]++
+	}
+	var parts []string
+	for _, n := range f.Nodes {
+		parts = append(parts, fmt.Sprintf("%s at %s serves %d", n.ID, n.Address, serves[n.ID]))
+		delete(serves, n.ID)
+	}
+	slices.Sort(parts)
+	idle := serves[""]
+	delete(serves, "")
+	if idle > 0 {
+		parts = append(parts, fmt.Sprintf("%d owners are open nowhere", idle))
+	}
+	if gone := len(serves); gone > 0 {
+		parts = append(parts, fmt.Sprintf("%d nodes that are gone had owners", gone))
+	}
+	return cmp.Or(strings.Join(parts, "; "), "none is up")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,11 +49,7 @@ func suggestModel(ctx context.Context, servers []localServer) string {
 
 // quoted quotes words so that YAML reads each as a string.
 func quoted(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = "\"" + w + "\""
-	}
-	return out
+	return cli.Map(words, func(w *string) string { return `"` + *w + `"` })
 }
 
 // foundServer is a local server that answered, with a chat model that it has, or "".
@@ -63,7 +60,7 @@ type foundServer struct {
 
 // findLocal asks all servers for their models at the same time.
 func findLocal(ctx context.Context, servers []localServer) (out []foundServer) {
-	found := make([]*foundServer, len(servers))
+	out = make([]foundServer, len(servers))
 	var all sync.WaitGroup
 	for i, s := range servers {
 		all.Go(func() {
@@ -73,17 +70,12 @@ func findLocal(ctx context.Context, servers []localServer) (out []foundServer) {
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 			list, err := openai.NewClientWithConfig(o).ListModels(ctx)
 			if err == nil {
-				found[i] = &foundServer{s, chatModel(list)}
+				out[i] = foundServer{s, chatModel(list)}
 			}
 		})
 	}
 	all.Wait()
-	for _, f := range found {
-		if f != nil {
-			out = append(out, *f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(out, func(f foundServer) bool { return f.url == "" })
 }
 
 // chatModel returns the first model of a list that is not an embedding model.

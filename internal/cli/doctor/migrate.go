@@ -20,7 +20,6 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// movedOwner is the result for one owner, in JSON.
 type movedOwner struct {
 	Owner  string  `json:"owner"`
 	State  string  `json:"state"` // waits, begun or done; "failed" with an error
@@ -51,11 +50,11 @@ func (a *commands) migrateCommand() *cobra.Command {
 				owner = a.Owner
 			}
 			if to == "" {
-				cfg, _, err := a.Configuration()
+				r, err := a.Configuration()
 				if err != nil {
 					return err
 				}
-				if to = cfg.Store.Next; to == "" {
+				if to = r.Config.Store.Next; to == "" {
 					return &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "the target is missing", Try: "Give --to, or set store.next."}
 				}
 			}
@@ -91,14 +90,11 @@ func (a *commands) migrateCommand() *cobra.Command {
 
 // migrate moves one owner, or all owners, including those that are created meanwhile.
 func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner string, dry, yes bool) (all []movedOwner, err error) {
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, err
 	}
-	root, err := a.Project()
-	if err != nil {
-		return nil, err
-	}
+	cfg, root := r.Config, r.Root
 	place, from, err := places(ctx, cfg, root, to)
 	if err != nil {
 		return nil, err

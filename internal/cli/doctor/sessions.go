@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
@@ -55,7 +54,6 @@ func figures(c *calibrate.Calibration) calibrate.Figures {
 	return c.Hybrid
 }
 
-// describeCalibration describes the result of the calibration in a sentence.
 func describeCalibration(c *calibrate.Calibration) string {
 	switch {
 	case c.Harms():
@@ -68,7 +66,6 @@ func describeCalibration(c *calibrate.Calibration) string {
 	return fmt.Sprintf("Vector search has its full weight (factor %g), although it does not improve these test questions", c.Factor)
 }
 
-// suggestEmbedder says how to get a better embedder.
 func suggestEmbedder(cfg *config.Config) string {
 	switch cfg.EmbedProvider() {
 	case config.ProviderBuiltin:
@@ -77,11 +74,6 @@ func suggestEmbedder(cfg *config.Config) string {
 		return "Remove knowledge.embed_path for the built-in table, or set knowledge.embed_model to one that your gateway serves."
 	}
 	return "Set knowledge.embed_model to another model, or knowledge.embed_provider to builtin."
-}
-
-// examineSessions checks an owner's journal and jobs.
-func examineSessions(ctx context.Context, l *middleware.Layer, owner string) []finding {
-	return []finding{examineJournal(ctx, l, owner), examineJobs(ctx, l, owner)}
 }
 
 func examineJournal(ctx context.Context, l *middleware.Layer, owner string) finding {
@@ -165,11 +157,6 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 	return passed(check, "%s serves %s", at, name)
 }
 
-// examineKnowledge checks the files that people edit.
-func examineKnowledge(root string) []finding {
-	return []finding{examineMemory(filepath.Join(root, filepath.FromSlash(memoryfile.Dir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root))}
-}
-
 func examineMemory(path string) finding {
 	const check = "memory"
 	b, err := memoryfile.Read(path)
@@ -180,10 +167,10 @@ func examineMemory(path string) finding {
 		return failed(check, err)
 	}
 	f, err := memoryfile.Parse(b)
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed(check, err)
-	case f.Edited:
+	}
+	if f.Edited {
 		return warned(check, fmt.Sprintf("%s has %d entries, and was edited since it was written", memoryfile.Name, len(f.Lines)),
 			"Run ken memory sync for the edits to count.")
 	}

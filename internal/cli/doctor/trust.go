@@ -76,12 +76,8 @@ func (a *commands) trust(yes bool) error {
 		return a.printTrusted(v)
 	}
 	if !yes {
-		if a.JSON {
-			if err := a.PrintJSON(v); err != nil {
-				return err
-			}
-		} else {
-			a.showTrust(v)
+		if err := a.Show(v, func() { a.showTrust(v) }); err != nil {
+			return err
 		}
 		if err := a.Confirm("Trust this?", "Nothing was trusted."); err != nil {
 			return err
@@ -106,14 +102,9 @@ func (a *commands) trust(yes bool) error {
 }
 
 func (a *commands) printTrusted(v trustView) error {
-	if a.JSON {
-		return a.PrintJSON(v)
-	}
-	fmt.Fprintf(a.Out, "All settings of %s apply.\n", v.Root)
-	return nil
+	return a.Show(v, func() { fmt.Fprintf(a.Out, "All settings of %s apply.\n", v.Root) })
 }
 
-// showTrust prints what the project's files would do.
 func (a *commands) showTrust(v trustView) {
 	if len(v.Asks) > 0 {
 		fmt.Fprintf(a.Err, "%s says:\n", cli.Cell(v.File))
@@ -174,13 +165,11 @@ func (a *commands) listTrusted() error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"trusted": append([]trust.Consent{}, all...)})
-	}
-	for _, c := range all {
-		fmt.Fprintf(a.Out, "%s  %s  %s\n", c.At.UTC().Format(cli.TimeFormat), cli.Cell(c.Root), cli.Cell(c.File))
-	}
-	return nil
+	return a.Show(map[string]any{"trusted": append([]trust.Consent{}, all...)}, func() {
+		for _, c := range all {
+			fmt.Fprintf(a.Out, "%s  %s  %s\n", c.At.UTC().Format(cli.TimeFormat), cli.Cell(c.Root), cli.Cell(c.File))
+		}
+	})
 }
 
 func (a *commands) revokeTrust() error {
@@ -200,23 +189,11 @@ func (a *commands) revokeTrust() error {
 	if err != nil {
 		return fmt.Errorf("take the mark off the state: %w", err)
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]bool{"configuration": gone, "state": disowned})
-	}
-	switch {
-	case gone && disowned:
-		fmt.Fprintln(a.Out, "The configuration and the state are no longer trusted.")
-	case gone:
-		fmt.Fprintln(a.Out, "The configuration is no longer trusted.")
-	case disowned:
-		fmt.Fprintln(a.Out, "The state is no longer trusted.")
-	default:
-		fmt.Fprintln(a.Out, "Nothing of this project was trusted.")
-	}
-	return nil
+	did := map[[2]bool]string{{true, true}: "The configuration and the state are no longer trusted.", {true, false}: "The configuration is no longer trusted.",
+		{false, true}: "The state is no longer trusted.", {false, false}: "Nothing of this project was trusted."}[[2]bool{gone, disowned}]
+	return a.Show(map[string]bool{"configuration": gone, "state": disowned}, func() { fmt.Fprintln(a.Out, did) })
 }
 
-// examineTrust reports the project's settings that are ignored.
 func examineTrust(r *config.Resolved) finding {
 	f := finding{Check: "trust", State: stateWarn, Detail: r.Notice(), Try: "Run ken trust: it shows what the project's files would do, and asks.",
 		Data: viewTrust(r)}

@@ -1,3 +1,4 @@
+// Package embed provides the commands that train, adapt and inspect embedding tables.
 package embed
 
 import (
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,20 +28,28 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/embed/train"
 	"github.com/kenlayer/ken/internal/trust"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 )
 
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.embedCommand()}
+}
+
 func (a *commands) embedCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := cli.WithSubcommands(&cobra.Command{
 		Use:   "embed",
 		Short: "Install embedders and show their progress; show, tune and train embedding tables",
 		Example: `  ken embed status
   ken embed install`,
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
 			"configuration. These commands install another embedder, show a table, tune it to a project, and train one.",
-		Args: cli.ExactArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.embedInstallCommand(), a.embedStatusCommand(), a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
+	}, a.embedInstallCommand(), a.embedStatusCommand(), a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
+	cmd.Args = cli.ExactArgs()
 	return cmd
 }
 
@@ -69,7 +79,6 @@ func openTable(args []string) (*table.Model, error) {
 	return table.Read(args[0])
 }
 
-// tableSummary is a table in JSON.
 type tableSummary struct {
 	Model  string     `json:"model"`
 	Dim    int        `json:"dim"`
@@ -84,24 +93,10 @@ func summarise(m *table.Model) tableSummary {
 
 func (a *commands) showTable(m *table.Model) error {
 	s := summarise(m)
-	if a.JSON {
-		return a.PrintJSON(s)
-	}
-	for _, line := range [][2]string{
-		{"model", s.Model},
-		{"dimensions", fmt.Sprint(s.Dim)},
-		{"tokens", fmt.Sprint(s.Tokens)},
-		{"bytes", fmt.Sprint(s.Bytes)},
-		{"about", s.Info.About},
-		{"licence", s.Info.Licence},
-		{"base", s.Info.Base},
-		{"recipe", s.Info.Recipe},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(a.Out, "%-11s %s\n", line[0], line[1])
-		}
-	}
-	return nil
+	return a.Show(s, func() {
+		a.PrintFields(10, "model", s.Model, "dimensions", fmt.Sprint(s.Dim), "tokens", fmt.Sprint(s.Tokens), "bytes", fmt.Sprint(s.Bytes),
+			"about", s.Info.About, "licence", s.Info.Licence, "base", s.Info.Base, "recipe", s.Info.Recipe)
+	})
 }
 
 type embedAdaptOptions struct {
@@ -132,18 +127,14 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 			if o.dryRun && o.remove {
 				return cli.Usagef("--dry-run and --remove: give one of them")
 			}
-			root, err := a.Project()
-			if err != nil {
-				return err
-			}
-			cfg, _, err := a.Configuration()
+			r, err := a.Configuration()
 			if err != nil {
 				return err
 			}
 			if o.remove {
-				return a.embedAdaptRemove(cfg.State(root))
+				return a.embedAdaptRemove(r.Config.State(r.Root))
 			}
-			return a.embedAdapt(cmd.Context(), &o, root, cfg)
+			return a.embedAdapt(cmd.Context(), &o, r.Root, r.Config)
 		},
 	}
 	f := cmd.Flags()
@@ -156,7 +147,6 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	return cmd
 }
 
-// adapted is the result of ken embed adapt, in JSON.
 type adapted struct {
 	Report adapt.Report `json:"report"`
 	Mined  pairs.Report `json:"mined"`
@@ -205,11 +195,7 @@ func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root st
 			return err
 		}
 	}
-	if a.JSON {
-		return a.PrintJSON(out)
-	}
-	a.printAdapted(&out, o.dryRun)
-	return nil
+	return a.Show(out, func() { a.printAdapted(&out, o.dryRun) })
 }
 
 // prepareState creates the state folder, hidden from version control, and
@@ -319,12 +305,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
   ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("train: PAIRS are missing")
-			}
-			return nil
-		},
+		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
 	f := cmd.Flags()
@@ -451,4 +432,75 @@ func readTexts(file string) ([]string, error) {
 		texts = append(texts, line.Text)
 	}
 	return texts, lines.Err()
+}
+
+func (a *commands) embedStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how many records have a vector, and which embedders are searched",
+		Long: "Show which embedder is configured, how many records have its vector, and how searches run meanwhile. After a change of the " +
+			"embedder, the old vectors are searched too, until all records have a new one; then they are deleted. " +
+			"ken serve, ken mcp and ken index compute the vectors, and continue after an interruption.\n\n" +
+			"While records lack a vector, the command watches for a second and estimates the time that is left.",
+		Example: `  ken embed status
+  ken embed status --json`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				return a.embedStatus(cmd.Context(), l, s, time.Second)
+			})
+		},
+	}
+}
+
+type embedStatus struct {
+	Model    string  `json:"model"`
+	Embedded int     `json:"embedded"` // records with a vector of the model
+	Total    int     `json:"total"`
+	Standby  string  `json:"standby,omitempty"` // the second model that is searched
+	Rate     float64 `json:"per_second"`        // records embedded per second
+	Left     int     `json:"seconds_left"`      // estimated; -1 if no embedding is running
+	Mode     string  `json:"mode"`              // mode of a search
+	Cause    string  `json:"cause,omitempty"`   // why the mode is not hybrid
+}
+
+func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store.Engine, watch time.Duration) error {
+	out := embedStatus{Model: l.Operator().Embedder().Model(), Standby: s.Standby()}
+	mode, cause := l.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
+	out.Mode, out.Cause = string(mode), cause
+	out.Embedded, out.Total = s.Coverage()
+	if out.Embedded < out.Total {
+		start, before := time.Now(), out.Embedded
+		select {
+		case <-time.After(watch):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		out.Embedded, out.Total = s.Coverage()
+		out.Rate = max(0, float64(out.Embedded-before)/time.Since(start).Seconds())
+		out.Left = -1
+		if out.Rate > 0 {
+			out.Left = int(float64(out.Total-out.Embedded) / out.Rate)
+		}
+	}
+	if a.JSON {
+		return a.PrintJSON(out)
+	}
+	fmt.Fprintf(a.Out, "embedder  %s\n", out.Model)
+	fmt.Fprintf(a.Out, "vectors   %d of %s\n", out.Embedded, cli.Count(out.Total, "record"))
+	if out.Standby != "" {
+		fmt.Fprintf(a.Out, "beside    %s, until all records have a vector\n", out.Standby)
+	}
+	switch {
+	case out.Embedded >= out.Total:
+	case out.Left >= 0:
+		fmt.Fprintf(a.Out, "left      about %v, at %.0f a second\n", time.Duration(out.Left)*time.Second, out.Rate)
+	default:
+		fmt.Fprintln(a.Out, "left      nothing embeds at this moment; ken index does")
+	}
+	fmt.Fprintf(a.Out, "search    %s\n", out.Mode)
+	if out.Cause != "" {
+		fmt.Fprintf(a.Out, "because   %s\n", cli.Cell(out.Cause))
+	}
+	return nil
 }

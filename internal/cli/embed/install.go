@@ -62,7 +62,6 @@ func (a *commands) embedInstallCommand() *cobra.Command {
 	return cmd
 }
 
-// installable is a row of the list, in JSON.
 type installable struct {
 	Name      string `json:"name"`
 	Bytes     int64  `json:"bytes"`
@@ -80,17 +79,15 @@ func (a *commands) listInstallable(dir string) error {
 		l.Path, l.Installed = m.Path(dir)
 		list = append(list, l)
 	}
-	if a.JSON {
-		return a.PrintJSON(list)
-	}
-	for _, l := range list {
-		state := "not installed"
-		if l.Installed {
-			state = "installed in " + l.Path
+	return a.Show(list, func() {
+		for _, l := range list {
+			state := "not installed"
+			if l.Installed {
+				state = "installed in " + l.Path
+			}
+			fmt.Fprintf(a.Out, "%s  %s\n  %s; %s; %s\n", l.Name, l.About, megabytes(l.Bytes), l.Licence, state)
 		}
-		fmt.Fprintf(a.Out, "%s  %s\n  %s; %s; %s\n", l.Name, l.About, megabytes(l.Bytes), l.Licence, state)
-	}
-	return nil
+	})
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
@@ -114,14 +111,12 @@ func (a *commands) embedInstall(ctx context.Context, m *install.Model, o install
 		return err
 	}
 	p.Done()
-	if a.JSON {
-		return a.PrintJSON(got)
-	}
-	if got.Present {
-		fmt.Fprintf(a.Out, "%s is installed already in %s\n", got.Model, got.Path)
-	} else {
-		fmt.Fprintf(a.Out, "installed %s (%s, hashes verified) in %s in %v\n", got.Model, megabytes(got.Bytes), got.Path, time.Since(start).Round(100*time.Millisecond))
-	}
-	fmt.Fprintf(a.Out, "To use it, set embed_path: %s below knowledge: in .ken/config.yaml, or for all projects in your own configuration.\n", got.Model)
-	return nil
+	return a.Show(got, func() {
+		if got.Present {
+			fmt.Fprintf(a.Out, "%s is installed already in %s\n", got.Model, got.Path)
+		} else {
+			fmt.Fprintf(a.Out, "installed %s (%s, hashes verified) in %s in %v\n", got.Model, megabytes(got.Bytes), got.Path, time.Since(start).Round(100*time.Millisecond))
+		}
+		fmt.Fprintf(a.Out, "To use it, set embed_path: %s below knowledge: in .ken/config.yaml, or for all projects in your own configuration.\n", got.Model)
+	})
 }

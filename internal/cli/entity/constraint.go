@@ -22,7 +22,7 @@ import (
 )
 
 func (a *commands) constraintCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "constraint",
 		Short: "Manage rules, which are part of every turn to which they apply",
 		Example: `  ken constraint list
@@ -30,11 +30,7 @@ func (a *commands) constraintCommand() *cobra.Command {
 		Long: "Keep rules, such as \"never deploy payments on Fridays\". A rule is in every turn that touches what it is about or what is one " +
 			"dependency away from that, whatever the ranking says and however little room there is. One that is about nothing in " +
 			"particular is in every turn.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.constraintAddCommand(), a.constraintListCommand(), a.constraintRemoveCommand())
-	return cmd
+	}, a.constraintAddCommand(), a.constraintListCommand(), a.constraintRemoveCommand())
 }
 
 type constraintOptions struct {
@@ -88,21 +84,17 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		v := addedView{Claim: l.Operator().View(got.Claim), Dependencies: []inspect.Claim{}, Changed: got.Changed}
-		for _, d := range got.Dependencies {
-			v.Dependencies = append(v.Dependencies, l.Operator().View(d))
-		}
+		view := func(c *ken.Claim) inspect.Claim { return l.Operator().View(*c) }
+		v := addedView{Claim: view(&got.Claim), Dependencies: cli.Map(got.Dependencies, view), Changed: got.Changed}
 		a.NoteCleaned(text, &got.Claim)
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		fmt.Fprintln(a.Out, got.Claim.ID)
-		if !got.Changed {
-			a.Note("that rule is there already")
-			return nil
-		}
-		a.Note(cli.DescribeFiled(&got.Claim, got.Dependencies))
-		return nil
+		return a.Show(v, func() {
+			fmt.Fprintln(a.Out, got.Claim.ID)
+			if got.Changed {
+				a.Note(cli.DescribeFiled(&got.Claim, got.Dependencies))
+			} else {
+				a.Note("that rule is there already")
+			}
+		})
 	})
 }
 
@@ -142,11 +134,7 @@ func (a *commands) constraintListCommand() *cobra.Command {
 		Args:              cli.MaxArgs("ENTITY"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := cli.StandingFilter(scopes)
-			if err != nil {
-				return err
-			}
-			return a.listConstraints(cmd.Context(), args, f)
+			return a.listConstraints(cmd.Context(), args, scopes)
 		},
 	}
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only rules of this scope, as `TYPE:ID`, and of all (repeatable)")
@@ -161,54 +149,45 @@ type ruleView struct {
 	Says     string `json:"says,omitempty"` // the name in the rule's text that matched
 }
 
-func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Filter) error {
+func (a *commands) listConstraints(ctx context.Context, args, scopes []string) error {
+	f, err := cli.StandingFilter(scopes)
+	if err != nil {
+		return err
+	}
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		var rules []ruleView
-		var err error
-		if len(args) > 0 {
-			rules, err = rulesOf(ctx, l, s, args[0], f)
-		} else {
-			rules, err = allRules(ctx, l, s, f)
+		rules, err := allRules(ctx, l, s, f)
+		if err == nil && len(args) > 0 {
+			rules, err = rulesOf(ctx, l, s, args[0], f, rules)
 		}
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"constraints": rules})
-		}
-		if len(rules) == 0 {
-			fmt.Fprintln(a.Err, "ken: there are no rules")
-			return nil
-		}
-		rows := make([][]string, len(rules))
-		for i := range rules {
-			r := &rules[i]
-			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
-			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim.Claim)}
-		}
-		a.printUncut([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
-		return nil
+		return a.Show(map[string]any{"constraints": rules}, func() { a.printRuleTable(rules) })
 	})
 }
 
-// printUncut is PrintTable without cutting cells, because a cut rule could mean
-// something else.
-func (a *commands) printUncut(head []string, rows [][]string) {
+// printRuleTable prints rules. It cuts no cells, because a cut rule could mean something else.
+func (a *commands) printRuleTable(rules []ruleView) {
+	if len(rules) == 0 {
+		fmt.Fprintln(a.Err, "ken: there are no rules")
+		return
+	}
+	head, rows := []string{"ID", "TIER", "ABOUT", "RULE"}, cli.Map(rules, func(r *ruleView) []string {
+		about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
+		return []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim.Claim)}
+	})
 	if !cli.IsTerminal(a.Out) {
 		a.PrintTable(head, rows)
 		return
-	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cli.Cell(row[i])
-		}
 	}
 	for _, line := range cli.Align(head, rows, math.MaxInt32) {
 		fmt.Fprintln(a.Out, line)
 	}
 }
 
-func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name string, f *ken.Filter) ([]ruleView, error) {
+// rulesOf returns the rules that hold for an entity: its own, those of its dependencies, and those
+// of all that are about nothing in particular.
+func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name string, f *ken.Filter, all []ruleView) ([]ruleView, error) {
 	v, err := entity.Show(ctx, s, name, f)
 	if err != nil {
 		return nil, err
@@ -220,13 +199,12 @@ func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name stri
 		seen[c.ID] = true
 		out = append(out, ruleView{l.Operator().View(c.Whole), c.Distance, c.Via, c.Says})
 	}
-	all, err := allRules(ctx, l, s, f)
 	for i := range all {
 		if len(all[i].Entities) == 0 && !seen[all[i].ID] {
 			out = append(out, all[i])
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // allRules returns the valid rules, sorted by what they are about, then by age.
@@ -247,18 +225,14 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 }
 
 func (a *commands) dependencyCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "dependency",
 		Short: "Manage dependencies between entities",
 		Example: `  ken dependency list
   ken dependency add payments requires ledger`,
 		Long: "Manage dependencies between entities: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
 			"directions. Dependencies that claims state are found automatically; these commands add and remove some.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.dependencyAddCommand(), a.dependencyListCommand(), a.dependencyRemoveCommand())
-	return cmd
+	}, a.dependencyAddCommand(), a.dependencyListCommand(), a.dependencyRemoveCommand())
 }
 
 func (a *commands) dependencyAddCommand() *cobra.Command {
@@ -320,18 +294,13 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 		Args:              cli.MaxArgs("ENTITY"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := cli.StandingFilter(scopes)
-			if err != nil {
-				return err
-			}
-			return a.listDependencies(cmd.Context(), args, f)
+			return a.listDependencies(cmd.Context(), args, scopes)
 		},
 	}
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	return cmd
 }
 
-// dependencyView is a dependency in JSON.
 type dependencyView struct {
 	Source   string        `json:"source"`
 	Type     string        `json:"type"`
@@ -340,7 +309,11 @@ type dependencyView struct {
 	Claim    inspect.Claim `json:"claim"`
 }
 
-func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.Filter) error {
+func (a *commands) listDependencies(ctx context.Context, args, scopes []string) error {
+	f, err := cli.StandingFilter(scopes)
+	if err != nil {
+		return err
+	}
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		var names []string
 		if len(args) > 0 {
@@ -356,20 +329,11 @@ func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.F
 		if err != nil {
 			return err
 		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"dependencies": all})
-		case len(all) == 0:
-			fmt.Fprintln(a.Err, "ken: there are no dependencies")
-			return nil
-		}
-		rows := make([][]string, len(all))
-		for i := range all {
-			d := &all[i]
-			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, evidenceText(d.Claim.Evidence)}
-		}
-		a.PrintTable([]string{"ID", "STRENGTH", "FROM", "TYPE", "TO", "BECAUSE OF"}, rows)
-		return nil
+		return a.ShowTable(map[string]any{"dependencies": all}, "there are no dependencies", []string{"ID", "STRENGTH", "FROM", "TYPE", "TO", "BECAUSE OF"},
+			cli.Map(all, func(d *dependencyView) []string {
+				because := strings.Join(cli.Map(d.Claim.Evidence, func(e *ken.Evidence) string { return cli.EvidenceLabel(*e) }), ", ")
+				return []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, because}
+			}))
 	})
 }
 
@@ -392,13 +356,4 @@ func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *k
 		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.Target, y.Target), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Claim.ID, y.Claim.ID))
 	})
 	return out, nil
-}
-
-// evidenceText returns a short text for evidence in a table.
-func evidenceText(evidence []ken.Evidence) string {
-	parts := make([]string, len(evidence))
-	for i, e := range evidence {
-		parts[i] = cli.EvidenceLabel(e)
-	}
-	return strings.Join(parts, ", ")
 }

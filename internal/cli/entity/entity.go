@@ -1,9 +1,8 @@
+// Package entity provides the commands for entities, their rules and their dependencies.
 package entity
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +18,14 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.entityCommand(), c.constraintCommand(), c.dependencyCommand()}
+}
 
 // entityCommand groups the commands for entities, which are the things that claims name.
 func (a *commands) entityCommand() *cobra.Command {
@@ -116,29 +123,7 @@ func (a *commands) drawEntity(ctx context.Context, name string, o *cli.PictureFl
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		toFile := o.Out != "" && o.Out != "-"
-		write := func(w io.Writer) error { return draw(w, g) }
-		switch {
-		case toFile:
-			if err := cli.ReplaceFile(o.Out, write); err != nil {
-				return err
-			}
-			if !a.JSON {
-				fmt.Fprintf(a.Err, "%d entities drawn in %s\n", len(g.Nodes), o.Out)
-			}
-		case !a.JSON:
-			w := bufio.NewWriter(a.Out)
-			if err := errors.Join(write(w), w.Flush()); err != nil {
-				return err
-			}
-		}
-		if a.JSON {
-			return a.PrintJSON(g)
-		}
-		if g.Left > 0 {
-			fmt.Fprintf(a.Err, "ken: %d more did not fit\n", g.Left)
-		}
-		return nil
+		return a.DrawPicture(o.Out, func(w io.Writer) error { return draw(w, g) }, g, fmt.Sprintf("%d entities", len(g.Nodes)), g.Left)
 	})
 }
 
@@ -207,16 +192,12 @@ func (a *commands) entityDropCommand() *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
-				n, err := cli.Desk(l, s).Editor().Drop(cmd.Context(), args[0], reason)
+			return a.WithEditor(cmd.Context(), func(e *edit.Editor) error {
+				n, err := e.Drop(cmd.Context(), args[0], reason)
 				if err != nil {
-					return cli.AsUsageError(err)
+					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(map[string]any{"name": args[0], "changed": n})
-				}
-				fmt.Fprintf(a.Out, "%d claims changed\n", n)
-				return nil
+				return a.Show(map[string]any{"name": args[0], "changed": n}, func() { fmt.Fprintf(a.Out, "%d claims changed\n", n) })
 			})
 		},
 	}
@@ -273,8 +254,8 @@ func (a *commands) entityListCommand() *cobra.Command {
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if typ != "" && !slices.Contains(describableTypes(), typ) {
-				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--type", Msg: fmt.Sprintf("%q is no type of an entity", typ),
-					Try: "Use one of " + strings.Join(describableTypes(), ", ") + "; ken tasks lists tasks."})
+				return cli.Invalid("--type", fmt.Sprintf("%q is no type of an entity", typ),
+					"Use one of "+strings.Join(describableTypes(), ", ")+"; ken tasks lists tasks.")
 			}
 			return a.findEntities(cmd.Context(), "", typ, limit, scopes)
 		},
@@ -309,11 +290,7 @@ func (a *commands) findEntities(ctx context.Context, text, typ string, limit int
 			found.Total = len(found.Hits)
 			found.Hits = found.Hits[:min(limit, len(found.Hits))]
 		}
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"entities": found.Hits, "total": found.Total})
-		}
-		a.printEntities(&found)
-		return nil
+		return a.Show(map[string]any{"entities": found.Hits, "total": found.Total}, func() { a.printEntities(&found) })
 	})
 }
 
@@ -322,16 +299,13 @@ func (a *commands) printEntities(found *entity.Matches) {
 		fmt.Fprintln(a.Err, "ken: nothing found")
 		return
 	}
-	rows := make([][]string, len(found.Hits))
-	for i := range found.Hits {
-		h := &found.Hits[i]
+	a.PrintTable([]string{"TYPE", "RECORDS", "RULES", "MATCH", "NAME"}, cli.Map(found.Hits, func(h *entity.Hit) []string {
 		shown := h.Name
 		if len(h.Of) > 0 {
 			shown += " → " + strings.Join(h.Of, ", ")
 		}
-		rows[i] = []string{h.Type, fmt.Sprint(h.Records), fmt.Sprint(h.Constraints), h.Match, shown}
-	}
-	a.PrintTable([]string{"TYPE", "RECORDS", "RULES", "MATCH", "NAME"}, rows)
+		return []string{h.Type, fmt.Sprint(h.Records), fmt.Sprint(h.Constraints), h.Match, shown}
+	}))
 	if n := found.Total - len(found.Hits); n > 0 {
 		fmt.Fprintf(a.Err, "ken: %d more: --limit shows more of them\n", n)
 	}
@@ -360,7 +334,6 @@ func (a *commands) showOptions(ctx context.Context, l *middleware.Layer) func(*e
 	}
 }
 
-// aliasNames lists the names that are aliases.
 func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	f, err := cli.StandingFilter(nil)
 	if err != nil {

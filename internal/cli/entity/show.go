@@ -1,8 +1,10 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +57,8 @@ func (a *commands) showEntity(ctx context.Context, name string, o *entityShowOpt
 	if err != nil {
 		return err
 	}
-	if o.depth < 1 || o.depth > entity.MaxDepth {
-		return cli.Usagef("--depth: %d is outside 1..%d", o.depth, entity.MaxDepth)
+	if err := cli.Between("--depth", o.depth, 1, entity.MaxDepth); err != nil {
+		return err
 	}
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		shown, err := entity.Show(ctx, s, name, f, a.showOptions(ctx, l), func(e *entity.Options) { e.Superseded = o.history })
@@ -69,17 +71,9 @@ func (a *commands) showEntity(ctx context.Context, name string, o *entityShowOpt
 			if err != nil {
 				return cli.AsUsageError(err)
 			}
-			for _, n := range g.Nodes {
-				if n.Depth > 1 {
-					v.Further = append(v.Further, n)
-				}
-			}
+			v.Further = slices.DeleteFunc(g.Nodes, func(n entity.Node) bool { return n.Depth <= 1 })
 		}
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		a.printEntity(&v)
-		return nil
+		return a.Show(v, func() { a.printEntity(&v) })
 	})
 }
 
@@ -98,7 +92,11 @@ func (a *commands) printEntity(v *entityView) {
 		}
 	}
 	fmt.Fprintln(a.Out)
-	a.printRules(v)
+	a.PrintHeading("constraints", len(v.Constraints))
+	for i := range v.Constraints {
+		r := &v.Constraints[i]
+		a.printKnown(&r.Claim, reach(r.Via, r.Says))
+	}
 	a.printLinks("depends on", v.Dependencies)
 	a.printLinks("needed by", v.Dependents)
 	a.PrintHeading("tasks", len(v.Tasks))
@@ -119,14 +117,6 @@ func (a *commands) printEntity(v *entityView) {
 		fmt.Fprintf(a.Out, "  %d away  %s  (%s, %s)\n", n.Depth, cli.Cell(n.Display), n.Type, cli.Count(n.Constraints, "rule"))
 	}
 	a.printBasis(v)
-}
-
-func (a *commands) printRules(v *entityView) {
-	a.PrintHeading("constraints", len(v.Constraints))
-	for i := range v.Constraints {
-		r := &v.Constraints[i]
-		a.printKnown(&r.Claim, reach(r.Via, r.Says))
-	}
 }
 
 // reach says in parentheses why a rule applies to an entity: through a dependency, or
@@ -157,11 +147,7 @@ func (a *commands) printAspect(s *entity.Aspect) {
 	if len(s.Attributes) == 0 {
 		return // only rules, which are printed above
 	}
-	name := cli.Cell(s.Name)
-	if name == "" {
-		name = "not filed under an aspect yet"
-	}
-	fmt.Fprintf(a.Out, "\n%s (%.2f)\n", name, s.Weight)
+	fmt.Fprintf(a.Out, "\n%s (%.2f)\n", cmp.Or(cli.Cell(s.Name), "not filed under an aspect yet"), s.Weight)
 	for i := range s.Attributes {
 		a.printKnown(&s.Attributes[i], "")
 	}
@@ -185,14 +171,9 @@ func (a *commands) printKnown(c *entity.Claim, behind string) {
 
 // printBasis prints how many claims have which kind of evidence.
 func (a *commands) printBasis(v *entityView) {
-	if len(v.Evidence) == 0 {
-		return
+	if len(v.Evidence) > 0 {
+		fmt.Fprintf(a.Out, "\nevidence: %s\n", cli.Counts(v.Evidence))
 	}
-	var parts []string
-	for _, kind := range cli.SortedKeys(v.Evidence) {
-		parts = append(parts, fmt.Sprintf("%d %s", v.Evidence[kind], kind))
-	}
-	fmt.Fprintf(a.Out, "\nevidence: %s\n", strings.Join(parts, ", "))
 }
 
 func (a *commands) entityBackfillCommand() *cobra.Command {
@@ -211,7 +192,6 @@ func (a *commands) entityBackfillCommand() *cobra.Command {
 	return cmd
 }
 
-// backfillView is the progress of filing, in JSON.
 type backfillView struct {
 	Coverage classify.Coverage `json:"coverage"`
 	Share    float64           `json:"share"` // share of the claims that are filed
@@ -252,11 +232,7 @@ func (a *commands) backfill(ctx context.Context, status bool) error {
 				v.Waiting++
 			}
 		}
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		a.printBackfill(&v)
-		return nil
+		return a.Show(v, func() { a.printBackfill(&v) })
 	})
 }
 
@@ -301,11 +277,7 @@ func (a *commands) printBackfill(v *backfillView) {
 	if v.Waiting+v.Dead > 0 {
 		line("jobs", "%d waiting, %d dead", v.Waiting, v.Dead)
 	}
-	var refused []string
-	for _, why := range cli.SortedKeys(n.Refused) {
-		refused = append(refused, fmt.Sprintf("%d %s", n.Refused[why], why))
-	}
-	if len(refused) > 0 {
-		line("refused", "%s", strings.Join(refused, ", "))
+	if len(n.Refused) > 0 {
+		line("refused", "%s", cli.Counts(n.Refused))
 	}
 }

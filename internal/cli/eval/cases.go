@@ -30,7 +30,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// casesOptions holds the flags of eval test.
 type casesOptions struct {
 	store, export, config string
 	junit, run            string
@@ -49,12 +48,7 @@ func (a *commands) evalTestCommand() *cobra.Command {
 		Example: `  ken eval test memory.yaml
   ken eval test --export claims.jsonl --junit memory.xml tests/*.yaml
   ken eval test --run 'retries|deploys' --json memory.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("eval test: FILE.yaml is missing")
-			}
-			return nil
-		},
+		Args: cli.AtLeastOne("eval test: FILE.yaml is missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.evalTest(cmd.Context(), args, &o) },
 	}
 	f := cmd.Flags()
@@ -130,29 +124,23 @@ func (o *casesOptions) load(files []string) (list []cases.Case, err error) {
 	return list, nil
 }
 
-// casesOptions returns the options of a test run from the flags.
 func (a *commands) casesOptions(o *casesOptions) (opts cases.Options, err error) {
 	if o.store != "" && o.export != "" {
 		return opts, &ken.Error{Code: ken.CodeInvalid, Field: "--store", Msg: "given beside --export", Try: "Keep one of the two."}
 	}
-	cfg, _, err := a.ConfigurationOr(o.config)
+	r, err := a.ConfigurationOr(o.config)
 	if err != nil {
 		return opts, err
 	}
-	if a.Owner != "" {
-		cfg.Knowledge.Owner = a.Owner
-	}
-	root, err := a.Project()
-	if err != nil {
-		return opts, err
-	}
-	opts = cases.Options{Root: root, Config: &cfg, Export: o.export, Unseen: []string{o.junit}, Log: a.Logger()}
+	cfg := &r.Config
+	cfg.Knowledge.Owner = cmp.Or(a.Owner, cfg.Knowledge.Owner)
+	opts = cases.Options{Root: r.Root, Config: cfg, Export: o.export, Unseen: []string{o.junit}, Log: a.Logger()}
 	switch {
 	case o.export != "":
 	case o.store != "":
 		opts.State, err = stateFolder(o.store)
 	default:
-		opts.GivenAlone, opts.State = true, cfg.State(root)
+		opts.GivenAlone, opts.State = true, cfg.State(r.Root)
 	}
 	return opts, err
 }
@@ -168,7 +156,6 @@ func stateFolder(dir string) (string, error) {
 	return "", &ken.Error{Code: ken.CodeNotFound, Field: "--store", Msg: "no store in " + dir, Try: "Name a project's folder, or the one in its knowledge.db_path."}
 }
 
-// generateOptions holds the flags of eval generate.
 type generateOptions struct {
 	out               string
 	n                 int
@@ -220,7 +207,6 @@ func (a *commands) evalGenerateCommand() *cobra.Command {
 	return cmd
 }
 
-// generated is the result of eval generate, in JSON.
 type generated struct {
 	Out       string                 `json:"out,omitempty"`
 	Records   int                    `json:"records"`
@@ -274,8 +260,7 @@ func checkModel(u config.Upstream, o *generateOptions) error {
 	if o.model == "" || u.BaseURL != "" {
 		return nil
 	}
-	return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--model", Msg: "no chat model is configured",
-		Try: "Set upstream.base_url, or leave --model away: the rules need none."})
+	return cli.Invalid("--model", "no chat model is configured", "Set upstream.base_url, or leave --model away: the rules need none.")
 }
 
 func (a *commands) generate(ctx context.Context, l *middleware.Layer, o *generateOptions, p *cli.Progress) (generated, error) {
@@ -405,11 +390,7 @@ func (a *commands) evalScorer(ctx context.Context, seed uint64) error {
 			return err
 		}
 		o := sweep.CompareOrders(log, learner.Standing(), seed)
-		if a.JSON {
-			return a.PrintJSON(o)
-		}
-		fmt.Fprint(a.Out, report.Orders(o))
-		return nil
+		return a.Show(o, func() { fmt.Fprint(a.Out, report.Orders(o)) })
 	})
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// codeOptions holds the flags of eval code.
 type codeOptions struct {
 	data, repositories string
 	set                []string
@@ -61,11 +60,8 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.Resolve()
+	cfg, err := a.configured(o.set)
 	if err != nil {
-		return err
-	}
-	if err := set(&r.Config, o.set); err != nil {
 		return err
 	}
 	var reports []coderecall.Report
@@ -86,7 +82,7 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 		if err := s.Check(os.DirFS(root)); err != nil {
 			return fmt.Errorf("%s: %w", s.Repository, err)
 		}
-		report, err := coderecall.Run(ctx, s, root, r.Config, p.Update)
+		report, err := coderecall.Run(ctx, s, root, cfg, p.Update)
 		p.Done()
 		if err != nil {
 			return err
@@ -107,21 +103,25 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 	return nil
 }
 
-// set sets configuration keys, each given as key=value.
-func set(cfg *config.Config, assignments []string) error {
+// configured returns the configuration with some keys set, each given as key=value.
+func (a *commands) configured(assignments []string) (config.Config, error) {
+	r, err := a.Resolve()
+	if err != nil {
+		return config.Config{}, err
+	}
 	for _, s := range assignments {
 		key, value, err := assignment("--set", s)
 		if err == nil {
 			key, err = sweep.Resolve(key, value)
 		}
 		if err == nil {
-			err = cfg.Set(key, value)
+			err = r.Config.Set(key, value)
 		}
 		if err != nil {
-			return cli.UsageError(err)
+			return r.Config, cli.UsageError(err)
 		}
 	}
-	return nil
+	return r.Config, nil
 }
 
 func (a *commands) printCode(reports []coderecall.Report, misses bool) error {

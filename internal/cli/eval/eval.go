@@ -1,3 +1,4 @@
+// Package eval provides the commands that measure retrieval and the model's answers.
 package eval
 
 import (
@@ -20,9 +21,16 @@ import (
 	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
-// evalCommand groups the commands that measure Ken.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.evalCommand()}
+}
+
 func (a *commands) evalCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "eval",
 		Short: "Measure recall on your own data or on public sets",
 		Example: `  ken eval generate
@@ -31,16 +39,9 @@ func (a *commands) evalCommand() *cobra.Command {
 		Long: "Measure what an agent would be told. sweep asks every question of a data set in several modes and settings, and compare " +
 			"says which differences between two sweeps are real; docs/evals.md defines the figures and the formats. test checks " +
 			"single memories, generate makes questions from your own knowledge, and scorer says what the order learned from use is worth.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.evalSweepCommand(), a.evalCompareCommand())
-	cmd.AddCommand(a.evalTestCommand(), a.evalGenerateCommand())
-	cmd.AddCommand(a.evalScorerCommand(), a.evalCodeCommand(), a.evalLearnCommand())
-	return cmd
+	}, a.evalSweepCommand(), a.evalCompareCommand(), a.evalTestCommand(), a.evalGenerateCommand(), a.evalScorerCommand(), a.evalCodeCommand(), a.evalLearnCommand())
 }
 
-// sweepOptions holds the flags of eval sweep.
 type sweepOptions struct {
 	data                         string
 	modes, config                string
@@ -144,32 +145,32 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error)
 		return opts, err
 	}
 	for _, s := range o.vary {
-		key, values, err := assignment("--vary", s)
+		key, text, err := assignment("--vary", s)
+		values := strings.Split(text, ",")
+		if err == nil {
+			err = checkKey(key, values...)
+		}
 		if err != nil {
 			return opts, err
 		}
-		opts.Vary = append(opts.Vary, sweep.Axis{Key: key, Values: strings.Split(values, ",")})
-		if err := checkKey(key, strings.Split(values, ",")...); err != nil {
-			return opts, err
-		}
+		opts.Vary = append(opts.Vary, sweep.Axis{Key: key, Values: values})
 	}
 	for _, s := range o.set {
 		key, value, err := assignment("--set", s)
+		if err == nil {
+			err = checkKey(key, value)
+		}
 		if err != nil {
 			return opts, err
 		}
 		opts.Set = append(opts.Set, sweep.Setting{Key: key, Value: value})
-		if err := checkKey(key, value); err != nil {
-			return opts, err
-		}
 	}
-	c, _, err := a.ConfigurationOr(o.config)
+	r, err := a.ConfigurationOr(o.config)
 	if err != nil {
 		return opts, err
 	}
-	opts.Config, opts.Limit, opts.Seed, opts.Workers, opts.Ablate = &c, o.limit, o.seed, o.workers, o.ablate
-	opts.Root, err = a.Project()
-	return opts, err
+	opts.Config, opts.Root, opts.Limit, opts.Seed, opts.Workers, opts.Ablate = &r.Config, r.Root, o.limit, o.seed, o.workers, o.ablate
+	return opts, nil
 }
 
 func assignment(flag, s string) (key, value string, err error) {
@@ -216,7 +217,6 @@ func (o *sweepOptions) open(ctx context.Context, path string) (*dataset.Set, err
 	return set, set.Add(more...)
 }
 
-// showSweep prints the reports, and writes the requested files.
 func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	if o.htmlFile != "" {
 		if err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) }); err != nil {
@@ -224,13 +224,11 @@ func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 		}
 	}
 	if o.perQuery != "" {
-		err := writeFile(o.perQuery, func(w io.Writer) error {
-			for _, r := range reports {
-				if err := r.WriteAnswers(w); err != nil {
-					return err
-				}
+		err := writeFile(o.perQuery, func(w io.Writer) (err error) {
+			for i := 0; i < len(reports) && err == nil; i++ {
+				err = reports[i].WriteAnswers(w)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
@@ -259,24 +257,19 @@ func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 
 // writeFile writes a file under a temporary name and renames it, so that no reader
 // finds a partial file.
-func writeFile(path string, fn func(io.Writer) error) (err error) {
+func writeFile(path string, fn func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "write " + path, Err: err, Try: "Check the folder and its permissions."}
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
 	if err := fn(f); err != nil {
-		return errors.Join(err, f.Close())
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err = errors.Join(f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
 	}
 	return nil
 }
@@ -321,11 +314,7 @@ func (a *commands) evalCompare(before, after string, seed uint64, fail bool) err
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.PrintJSON(c)
-	} else {
-		fmt.Fprint(a.Out, report.Changes(c))
-	}
+	err = a.Show(c, func() { fmt.Fprint(a.Out, report.Changes(c)) })
 	if err == nil && fail && c.Regressions() {
 		return &ken.Error{Code: ken.CodeRefused, Msg: "something became worse", Try: "Look at the lines that say worse."}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/kenlayer/ken/internal/evals/learning"
 )
 
-// learnOptions holds the flags of eval learn.
 type learnOptions struct {
 	data, texts, only string
 	set               []string
@@ -55,11 +54,8 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 	if without > 0 {
 		fmt.Fprintf(a.Err, "SKIPPED: %d cases whose texts are not in %q: name their folder with --texts\n", without, o.texts)
 	}
-	r, err := a.Resolve()
+	cfg, err := a.configured(o.set)
 	if err != nil {
-		return err
-	}
-	if err := set(&r.Config, o.set); err != nil {
 		return err
 	}
 	var reports []learning.Report
@@ -70,7 +66,7 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 			continue
 		}
 		p.Update("cases", i, len(cases))
-		report, err := learning.Run(ctx, &cases[i], learning.Among(cases, i, o.crowd, r.Config))
+		report, err := learning.Run(ctx, &cases[i], learning.Among(cases, i, o.crowd, cfg))
 		if err != nil {
 			return fmt.Errorf("case %s: %w", cases[i].Name, err)
 		}
@@ -127,7 +123,6 @@ func (a *commands) printLearn(reports []learning.Report, misses bool) error {
 	return nil
 }
 
-// printMisses prints the wrong results of each case.
 func (a *commands) printMisses(r *learning.Report) {
 	fmt.Fprintf(a.Out, "%s (%s)\n", r.Case, r.Lang)
 	for i := range r.Claims {

@@ -66,7 +66,7 @@ func (a *commands) driftFlags(o *driftOptions) error {
 	case a.JSON:
 		o.format = "json"
 	case o.format != "text" && o.format != "json" && o.format != "sarif":
-		return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--format", Msg: fmt.Sprintf("%q is none", o.format), Try: "Use text, json or sarif."})
+		return cli.Invalid("--format", fmt.Sprintf("%q is none", o.format), "Use text, json or sarif.")
 	}
 	if o.propose && (o.update || o.record || a.JSON || o.flags.Changed("format")) {
 		return cli.Usagef("--propose prints a manifest, and does nothing else")
@@ -83,7 +83,7 @@ func (a *commands) driftFlags(o *driftOptions) error {
 			}
 		}
 		if !filepath.IsLocal(rel) {
-			return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: *file + " is not in the project", Try: "Name a file by its path from " + root + "."})
+			return cli.Invalid(flag, *file+" is not in the project", "Name a file by its path from "+root+".")
 		}
 		*file = filepath.ToSlash(rel)
 	}
@@ -122,7 +122,14 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 		r.Warnings = append(r.Warnings, cli.Count(n, "file or folder")+" could not be read")
 	}
 	if o.record {
-		if err := a.recordDrift(ctx, &r); err != nil {
+		err := a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+			done, err := drift.Record(ctx, s, &r, time.Now().UTC())
+			if err == nil && !a.Quiet {
+				fmt.Fprintf(a.Err, "recorded: %d new, %d seen again, %d fixed\n", len(done.Written), len(done.Again), len(done.Fixed))
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -160,7 +167,6 @@ func (a *commands) printDrift(o *driftOptions, r *drift.Report) error {
 	return drift.WriteText(a.Out, r)
 }
 
-// baselineView is the result for a baseline, in JSON.
 type baselineView struct {
 	Path    string        `json:"path"`
 	Changed bool          `json:"changed"`
@@ -179,15 +185,4 @@ func (a *commands) updateBaseline(root string, o *driftOptions, r *drift.Report)
 	}
 	fmt.Fprintf(a.Out, "%s: %s; %d added, %d fixed\n", o.baseline, cli.Count(len(r.Violations)+len(r.Known), "violation"), len(r.Violations), len(r.Fixed))
 	return nil
-}
-
-// recordDrift stores violations as claims.
-func (a *commands) recordDrift(ctx context.Context, r *drift.Report) error {
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
-		done, err := drift.Record(ctx, s, r, time.Now().UTC())
-		if err == nil && !a.Quiet {
-			fmt.Fprintf(a.Err, "recorded: %d new, %d seen again, %d fixed\n", len(done.Written), len(done.Again), len(done.Fixed))
-		}
-		return err
-	})
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +60,9 @@ func (a *commands) graphImportCommand() *cobra.Command {
 			return []string{"scip"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := scip.Options{Folder: path.Clean(filepath.ToSlash(folder))}
-			if folder == "" {
-				o.Folder = ""
+			var o scip.Options
+			if folder != "" {
+				o.Folder = path.Clean(filepath.ToSlash(folder))
 			}
 			if anyTime {
 				o.Made = time.Now()
@@ -76,7 +75,6 @@ func (a *commands) graphImportCommand() *cobra.Command {
 	return cmd
 }
 
-// imported is the result of an import, in JSON.
 type imported struct {
 	scip.Report
 	Taken  int              `json:"taken"` // files
@@ -84,9 +82,13 @@ type imported struct {
 }
 
 func (a *commands) importIndex(ctx context.Context, name string, o scip.Options) error {
-	in, err := a.scipIndex(name)
-	if err != nil {
-		return err
+	in := io.NopCloser(a.In)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return &ken.Error{Code: ken.CodeNotFound, Field: "FILE.scip", Msg: "open the index", Err: err, Try: "Give the file that an indexer wrote, such as index.scip."}
+		}
+		in = f
 	}
 	defer in.Close() // it was only read
 	c, err := a.Codebase(ctx)
@@ -104,36 +106,19 @@ func (a *commands) importIndex(ctx context.Context, name string, o scip.Options)
 	return errors.Join(a.printImported(&out), c.Close())
 }
 
-// scipIndex opens an index file, or standard input.
-func (a *commands) scipIndex(name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(a.In), nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "FILE.scip", Msg: "open the index", Err: err, Try: "Give the file that an indexer wrote, such as index.scip."}
-	}
-	return f, nil
-}
-
 func (a *commands) printImported(i *imported) error {
-	switch {
-	case a.JSON:
-		if err := a.PrintJSON(i); err != nil {
-			return err
-		}
-	default:
+	err := a.Show(i, func() {
 		fmt.Fprintf(a.Out, "%s: %d files of %d taken, %d changed since, %d missing; %d symbols, %d edges\n",
 			cli.Cell(i.Tool), i.Taken, i.Documents, i.Stale, i.Missing, i.Symbols, i.Edges)
 		for _, l := range i.Left {
 			fmt.Fprintf(a.Err, "ken: left out %s: %s\n", cli.Cell(l.Path), cli.Cell(l.Reason))
 		}
-	}
-	if i.Taken == 0 && i.Documents > 0 {
+	})
+	if err == nil && i.Taken == 0 && i.Documents > 0 {
 		return &ken.Error{Code: ken.CodeRefused, Msg: "not one file of the index is as it was when the index was made",
 			Try: "Run the indexer again, or say with --folder where its paths start."}
 	}
-	return nil
+	return err
 }
 
 func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
@@ -149,7 +134,7 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.completesNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			draw, err := o.Picture()
+			drawFunc, err := o.Picture()
 			if err != nil {
 				return err
 			}
@@ -162,7 +147,9 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 				if err != nil {
 					return cli.AsUsageError(err)
 				}
-				return a.writePicture(&p, draw, o.Out)
+				return a.DrawPicture(o.Out, func(w io.Writer) error {
+					return drawFunc(w, drawable(&p), func(w *draw.Words) { w.Record, w.Constraint, w.Badge = "edge", "decision", "decision" })
+				}, p, cli.Count(len(p.Nodes), "node"), p.Left)
 			})
 		},
 	}
@@ -173,36 +160,6 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 	f.StringVarP(&o.Out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
 	completeWith(cmd, "format", []string{"svg", "mermaid", "dot"})
 	return cmd
-}
-
-// writePicture draws to a file or to standard output. With --json it prints the
-// picture's data instead.
-func (a *commands) writePicture(p *codegraph.Picture, draws cli.DrawFunc, out string) error {
-	write := func(w io.Writer) error {
-		return draws(w, drawable(p), func(w *draw.Words) { w.Record, w.Constraint, w.Badge = "edge", "decision", "decision" })
-	}
-	toFile := out != "" && out != "-"
-	switch {
-	case toFile:
-		if err := cli.ReplaceFile(out, write); err != nil {
-			return err
-		}
-		if !a.JSON {
-			fmt.Fprintf(a.Err, "%s drawn in %s\n", cli.Count(len(p.Nodes), "node"), out)
-		}
-	case !a.JSON:
-		w := bufio.NewWriter(a.Out)
-		if err := errors.Join(write(w), w.Flush()); err != nil {
-			return err
-		}
-	}
-	if a.JSON {
-		return a.PrintJSON(p)
-	}
-	if p.Left > 0 {
-		fmt.Fprintf(a.Err, "ken: %d more did not fit\n", p.Left)
-	}
-	return nil
 }
 
 // drawable converts a picture of code to a graph of entities, so that one function

@@ -1,3 +1,4 @@
+// Package graph provides the commands that read the graph of the code: graph and drift.
 package graph
 
 import (
@@ -21,6 +22,14 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.graphCommand(), c.driftCommand()}
+}
+
 // graphCommand groups the commands for the graph of the project's code.
 func (a *commands) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -32,14 +41,11 @@ func (a *commands) graphCommand() *cobra.Command {
 			"that govern them. Every query first updates the graph from the files; --stale uses it as it was saved. " +
 			"A NAME is a bare name (Shelf), the end of a longer one (store.Shelf, Shelf.View), a path, or an ID such as " +
 			"type:example.com/shop/cart.Line. Each edge is exact (from syntax, types or an index) or guessed from a name.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var q graphQuestion
 	cmd.PersistentFlags().BoolVar(&q.stale, "stale", false, "use the graph as it was saved, without reading the files")
-	cmd.AddCommand(a.graphBuildCommand(), a.graphRefsCommand(&q), a.graphDependentsCommand(&q), a.graphSearchCommand(&q), a.graphShowCommand(&q),
+	return cli.WithSubcommands(cmd, a.graphBuildCommand(), a.graphRefsCommand(&q), a.graphDependentsCommand(&q), a.graphSearchCommand(&q), a.graphShowCommand(&q),
 		a.graphNeighboursCommand(&q), a.graphPictureCommand(&q), a.graphStatusCommand(&q), a.graphImportCommand(), a.graphExportCommand(&q))
-	return cmd
 }
 
 // graphQuestion holds the flag that all queries of the graph share.
@@ -75,10 +81,7 @@ func graphID(v *codegraph.View, name string) (string, error) {
 		err := &ken.Error{Code: ken.CodeNotFound, Field: "NAME", Msg: "there is nothing in the code called " + strconv.Quote(cli.Truncate(cli.Cell(name), 80)),
 			Try: "ken graph search finds names by their parts."}
 		if near, _ := v.Search(name, nil, 3); len(near) > 0 {
-			var ids []string
-			for i := range near {
-				ids = append(ids, near[i].ID)
-			}
+			ids := cli.Map(near, func(r *codegraph.Result) string { return r.ID })
 			err.Try = "ken graph search finds names by their parts; near this one are " + strings.Join(ids, ", ") + "."
 		}
 		return "", err
@@ -94,7 +97,7 @@ func graphID(v *codegraph.View, name string) (string, error) {
 	if total > len(found) {
 		fmt.Fprintf(&b, "\n  … and %d more; ken graph search lists them", total-len(found))
 	}
-	return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "NAME", Msg: fmt.Sprintf("%q may be %d things", cli.Truncate(cli.Cell(name), 80), total), Try: b.String()})
+	return "", cli.Invalid("NAME", fmt.Sprintf("%q may be %d things", cli.Truncate(cli.Cell(name), 80), total), b.String())
 }
 
 // location formats a path and a line.
@@ -105,27 +108,14 @@ func location(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-// edgeKinds returns the kinds of edges, as flags accept them.
-func edgeKinds() []string {
-	var out []string
-	for _, k := range []codegraph.EdgeKind{codegraph.Implements, codegraph.Inherits, codegraph.Calls, codegraph.References, codegraph.Imports,
-		codegraph.DependsOn, codegraph.Tests, codegraph.Governs, codegraph.Defines} {
-		out = append(out, string(k))
-	}
-	return out
-}
+// edgeKinds and nodeKinds are the kinds of edges and of nodes, as flags accept them.
+var (
+	edgeKinds = cli.Words([]codegraph.EdgeKind{codegraph.Implements, codegraph.Inherits, codegraph.Calls, codegraph.References, codegraph.Imports,
+		codegraph.DependsOn, codegraph.Tests, codegraph.Governs, codegraph.Defines})
+	nodeKinds = cli.Words([]codegraph.Kind{codegraph.KindFile, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindType, codegraph.KindInterface,
+		codegraph.KindMethod, codegraph.KindProperty, codegraph.KindFunction, codegraph.KindVariable, codegraph.KindDecision})
+)
 
-// nodeKinds returns the kinds of nodes, as flags accept them.
-func nodeKinds() []string {
-	var out []string
-	for _, k := range []codegraph.Kind{codegraph.KindFile, codegraph.KindPackage, codegraph.KindNamespace, codegraph.KindType, codegraph.KindInterface,
-		codegraph.KindMethod, codegraph.KindProperty, codegraph.KindFunction, codegraph.KindVariable, codegraph.KindDecision} {
-		out = append(out, string(k))
-	}
-	return out
-}
-
-// buildFlags holds the flags of ken graph build.
 type buildFlags struct{ types, noTypes, fresh bool }
 
 func (a *commands) graphBuildCommand() *cobra.Command {
@@ -152,7 +142,6 @@ func (a *commands) graphBuildCommand() *cobra.Command {
 	return cmd
 }
 
-// built is the result of ken graph build, in JSON.
 type built struct {
 	codegraph.Report
 	Types    *typed.Report `json:"types,omitempty"`
@@ -164,7 +153,7 @@ type built struct {
 
 func (a *commands) buildGraph(ctx context.Context, o buildFlags) error {
 	begun := time.Now()
-	cfg, _, err := a.Configuration()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
@@ -180,7 +169,7 @@ func (a *commands) buildGraph(ctx context.Context, o buildFlags) error {
 	}
 	var out built
 	if out.Report, err = c.Build(ctx); err == nil {
-		if o.noTypes || !cfg.Graph.Types && !o.types {
+		if o.noTypes || !r.Config.Graph.Types && !o.types {
 			out.NoTypes = "they were not asked for"
 		} else {
 			err = a.checkTypes(ctx, c, p, &out, o.types)
@@ -191,8 +180,8 @@ func (a *commands) buildGraph(ctx context.Context, o buildFlags) error {
 	}
 	if err := c.Save(); err != nil {
 		out.NotSaved = err.Error()
-	} else if root, err := a.Project(); err == nil {
-		out.Saved = filepath.Join(cfg.State(root), codebase.FileName)
+	} else {
+		out.Saved = filepath.Join(r.Config.State(r.Root), codebase.FileName)
 	}
 	out.Seconds = time.Since(begun).Seconds()
 	p.Done()
@@ -264,24 +253,15 @@ func (a *commands) printUnread(r *codegraph.Report) {
 	}
 }
 
-// pageFlags adds the flags that select a page of a list.
 func pageFlags(cmd *cobra.Command, p *codegraph.Page) {
 	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "list at most `N`, 1 to 1000")
 	cmd.Flags().IntVar(&p.Offset, "offset", 0, "leave out the first `N`")
 }
 
-// checkPage returns an error for an invalid page.
 func checkPage(p codegraph.Page) error {
-	if p.Limit < 1 || p.Limit > codegraph.MaxLimit {
-		return cli.Usagef("--limit: %d is outside 1..%d", p.Limit, codegraph.MaxLimit)
-	}
-	if p.Offset < 0 || p.Offset > codegraph.MaxOffset {
-		return cli.Usagef("--offset: %d is outside 0..%d", p.Offset, codegraph.MaxOffset)
-	}
-	return nil
+	return cmp.Or(cli.Between("--limit", p.Limit, 1, codegraph.MaxLimit), cli.Between("--offset", p.Offset, 0, codegraph.MaxOffset))
 }
 
-// kindFlag adds a flag for a list of kinds.
 func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
 	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `KIND`: "+strings.Join(all, ", ")+" (repeatable)")
 	completeWith(cmd, "kind", all)
@@ -289,23 +269,19 @@ func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
 
 // completeWith completes a flag with a fixed list of words; no store is needed.
 func completeWith(cmd *cobra.Command, flag string, words []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // fails only if the command has no such flag
-	}
+	cli.CompleteFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkKinds converts the values of a flag to kinds.
 func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	for _, s := range said {
 		if !slices.Contains(all, s) {
-			return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--kind", Msg: fmt.Sprintf("there is no kind %q", s), Try: "Use " + strings.Join(all, ", ") + "."})
+			return nil, cli.Invalid("--kind", fmt.Sprintf("there is no kind %q", s), "Use "+strings.Join(all, ", ")+".")
 		}
 		out = append(out, K(s))
 	}
 	return out, nil
 }
 
-// noteMore prints how to see the next page.
 func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	switch next := p.Offset + shown; {
 	case total == 0:
@@ -317,7 +293,6 @@ func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	}
 }
 
-// graphStatus is the state of the graph, in JSON.
 type graphStatus struct {
 	Counts   codegraph.Counts        `json:"counts"`
 	Changed  int                     `json:"changed"` // files changed since it was saved
@@ -342,33 +317,27 @@ func (a *commands) graphStatusCommand(q *graphQuestion) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(s)
-			}
-			c := &s.Counts
-			fmt.Fprintf(a.Out, "%d files, %d nodes (%d external packages), %s\n", c.Files, c.Nodes, c.External, cli.Count(c.Decisions, "decision"))
-			fmt.Fprintf(a.Out, "%d edges: %d exact, %d guesses\n", c.Edges, c.Edges-c.Guesses, c.Guesses)
-			if s.Saved.IsZero() {
-				fmt.Fprintln(a.Out, "it is not saved yet: run ken graph build")
-			} else {
-				fmt.Fprintf(a.Out, "saved %s in %s, %d bytes; %d files changed since, %d removed\n", s.Saved.UTC().Format(cli.TimeFormat), s.File, s.Bytes, s.Changed, s.Removed)
-			}
-			a.printUnread(&codegraph.Report{Problems: s.Problems, ProblemsTotal: s.Unread})
-			return nil
+			return a.Show(s, func() {
+				c := &s.Counts
+				fmt.Fprintf(a.Out, "%d files, %d nodes (%d external packages), %s\n", c.Files, c.Nodes, c.External, cli.Count(c.Decisions, "decision"))
+				fmt.Fprintf(a.Out, "%d edges: %d exact, %d guesses\n", c.Edges, c.Edges-c.Guesses, c.Guesses)
+				if s.Saved.IsZero() {
+					fmt.Fprintln(a.Out, "it is not saved yet: run ken graph build")
+				} else {
+					fmt.Fprintf(a.Out, "saved %s in %s, %d bytes; %d files changed since, %d removed\n", s.Saved.UTC().Format(cli.TimeFormat), s.File, s.Bytes, s.Changed, s.Removed)
+				}
+				a.printUnread(&codegraph.Report{Problems: s.Problems, ProblemsTotal: s.Unread})
+			})
 		},
 	}
 }
 
 func (a *commands) graphStatus(cmd *cobra.Command, q *graphQuestion) (s graphStatus, err error) {
-	root, err := a.Project()
+	r, err := a.Configuration()
 	if err != nil {
 		return s, err
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return s, err
-	}
-	s.File, s.Problems = filepath.Join(cfg.State(root), codebase.FileName), []codegraph.FileProblem{}
+	s.File, s.Problems = filepath.Join(r.Config.State(r.Root), codebase.FileName), []codegraph.FileProblem{}
 	if info, err := os.Stat(s.File); err == nil { // its time before it is saved again
 		s.Saved, s.Bytes = info.ModTime().UTC(), info.Size()
 	}

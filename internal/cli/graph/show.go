@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -24,23 +25,24 @@ func (a *commands) graphShowCommand(q *graphQuestion) *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.completesNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error {
-				id, err := graphID(v, args[0])
-				if err != nil {
-					return err
-				}
-				shown, err := v.Show(id)
-				if err != nil {
-					return cli.AsUsageError(err)
-				}
-				if a.JSON {
-					return a.PrintJSON(shown)
-				}
-				a.printNode(&shown)
-				return nil
-			})
+			return askAbout(cmd.Context(), a, q, args[0], (*codegraph.View).Show, a.printNode)
 		},
 	}
+}
+
+// askAbout asks the graph about the thing of a name and shows the result.
+func askAbout[T any](ctx context.Context, a *commands, q *graphQuestion, name string, ask func(*codegraph.View, string) (T, error), print func(*T)) error {
+	return a.askGraph(ctx, q, func(v *codegraph.View) error {
+		id, err := graphID(v, name)
+		if err != nil {
+			return err
+		}
+		found, err := ask(v, id)
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		return a.Show(found, func() { print(&found) })
+	})
 }
 
 // shownLines is how many lines of a list a terminal shows.
@@ -48,23 +50,19 @@ const shownLines = 40
 
 func (a *commands) printNode(s *codegraph.NodeDetails) {
 	fmt.Fprintln(a.Out, cli.Cell(s.ID))
-	if s.Signature != "" {
-		fmt.Fprintln(a.Out, cli.Cell(s.Signature))
-	}
-	if s.Doc != "" {
-		fmt.Fprintln(a.Out, cli.Cell(s.Doc))
-	}
-	var marks string
+	var marks []string
 	for _, m := range []struct {
 		is   bool
 		says string
 	}{{s.External, "not in this project"}, {s.Test, "only in tests"}, {s.Generated, "generated"}, {s.HeadOnly, "only its imports are known"}} {
 		if m.is {
-			marks += ", " + m.says
+			marks = append(marks, m.says)
 		}
 	}
-	if marks != "" {
-		fmt.Fprintln(a.Out, marks[2:])
+	for _, text := range []string{s.Signature, s.Doc, strings.Join(marks, ", ")} {
+		if text != "" {
+			fmt.Fprintln(a.Out, cli.Cell(text))
+		}
 	}
 	a.PrintHeading("declared", len(s.Places))
 	for _, p := range s.Places {
@@ -118,7 +116,6 @@ func locationSuffix(path string, line int) string {
 	return ""
 }
 
-// printOmitted prints how many entries a list leaves out.
 func (a *commands) printOmitted(n int) {
 	if n > 0 {
 		fmt.Fprintf(a.Out, "  … and %d more\n", n)
@@ -144,7 +141,7 @@ func (a *commands) graphSearchCommand(q *graphQuestion) *cobra.Command {
 				return err
 			}
 			s.Words = text
-			if s.Kinds, err = checkKinds[codegraph.Kind](kinds, nodeKinds()); err != nil {
+			if s.Kinds, err = checkKinds[codegraph.Kind](kinds, nodeKinds); err != nil {
 				return err
 			}
 			if err := checkPage(p); err != nil {
@@ -153,7 +150,7 @@ func (a *commands) graphSearchCommand(q *graphQuestion) *cobra.Command {
 			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printSearch(codebase.Search(v, s, p), p) })
 		},
 	}
-	kindFlag(cmd, &kinds, "what is", nodeKinds())
+	kindFlag(cmd, &kinds, "what is", nodeKinds)
 	cmd.Flags().StringVar(&s.Path, "path", "", "only what lies in this folder or file, from the root, or in files of such a `PATTERN` as *.go")
 	cmd.Flags().BoolVar(&s.Exported, "exported", false, "only what can be seen from outside of its package or file")
 	cmd.Flags().BoolVar(&s.NoTests, "no-tests", false, "leave out what only tests declare")
@@ -162,20 +159,16 @@ func (a *commands) graphSearchCommand(q *graphQuestion) *cobra.Command {
 }
 
 func (a *commands) printSearch(found codebase.Found, p codegraph.Page) error {
-	if a.JSON {
-		return a.PrintJSON(found)
-	}
-	rows := make([][]string, len(found.Results))
-	for i := range found.Results {
-		r := &found.Results[i]
-		rows[i] = []string{string(r.Kind), strconv.Itoa(r.In), location(r.Path, r.Line), r.ID}
-	}
-	a.PrintTable([]string{"KIND", "EDGES IN", "PLACE", "ID"}, rows)
-	a.noteMore(len(rows), p, found.Total)
-	if found.Least {
-		fmt.Fprintf(a.Err, "ken: only the best %d names were looked at: more words find more exactly\n", codegraph.MaxLimit)
-	}
-	return nil
+	return a.Show(found, func() {
+		rows := cli.Map(found.Results, func(r *codegraph.Result) []string {
+			return []string{string(r.Kind), strconv.Itoa(r.In), location(r.Path, r.Line), r.ID}
+		})
+		a.PrintTable([]string{"KIND", "EDGES IN", "PLACE", "ID"}, rows)
+		a.noteMore(len(rows), p, found.Total)
+		if found.Least {
+			fmt.Fprintf(a.Err, "ken: only the best %d names were looked at: more words find more exactly\n", codegraph.MaxLimit)
+		}
+	})
 }
 
 func (a *commands) graphRefsCommand(q *graphQuestion) *cobra.Command {
@@ -191,44 +184,31 @@ func (a *commands) graphRefsCommand(q *graphQuestion) *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.completesNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			want, err := checkKinds[codegraph.EdgeKind](kinds, edgeKinds())
+			want, err := checkKinds[codegraph.EdgeKind](kinds, edgeKinds)
 			if err != nil {
 				return err
 			}
 			if err := checkPage(p); err != nil {
 				return err
 			}
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printRefs(v, args[0], want, p) })
+			return askAbout(cmd.Context(), a, q, args[0], func(v *codegraph.View, id string) (codegraph.Refs, error) { return v.Refs(id, want, p) },
+				func(refs *codegraph.Refs) { a.printRefs(refs, p) })
 		},
 	}
-	kindFlag(cmd, &kinds, "edges", edgeKinds())
+	kindFlag(cmd, &kinds, "edges", edgeKinds)
 	pageFlags(cmd, &p)
 	return cmd
 }
 
-func (a *commands) printRefs(v *codegraph.View, name string, kinds []codegraph.EdgeKind, p codegraph.Page) error {
-	id, err := graphID(v, name)
-	if err != nil {
-		return err
-	}
-	refs, err := v.Refs(id, kinds, p)
-	if err != nil {
-		return cli.AsUsageError(err)
-	}
-	if a.JSON {
-		return a.PrintJSON(refs)
-	}
+func (a *commands) printRefs(refs *codegraph.Refs, p codegraph.Page) {
 	if cli.IsTerminal(a.Out) {
 		fmt.Fprintf(a.Out, "%s %s\n%s\n", refs.Node.ID, location(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
 	}
-	rows := make([][]string, len(refs.Refs))
-	for i := range refs.Refs {
-		r := &refs.Refs[i]
-		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, placeCount(r.Times)}
-	}
+	rows := cli.Map(refs.Refs, func(r *codegraph.Ref) []string {
+		return []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, placeCount(r.Times)}
+	})
 	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM", "PLACES"}, rows)
 	a.noteMore(len(rows), p, refs.Total)
-	return nil
 }
 
 // placeCount formats a number of places; "" for 0.
@@ -241,14 +221,12 @@ func placeCount(n int) string {
 
 // kindCounts formats the number of edges of each kind.
 func kindCounts(counts []codegraph.KindCount) string {
-	parts := make([]string, len(counts))
-	for i, c := range counts {
-		parts[i] = fmt.Sprintf("%s %d", c.Kind, c.Exact+c.Guesses)
+	return strings.Join(cli.Map(counts, func(c *codegraph.KindCount) string {
 		if c.Guesses > 0 {
-			parts[i] += fmt.Sprintf(" (%d guessed)", c.Guesses)
+			return fmt.Sprintf("%s %d (%d guessed)", c.Kind, c.Exact+c.Guesses, c.Guesses)
 		}
-	}
-	return strings.Join(parts, ", ")
+		return fmt.Sprintf("%s %d", c.Kind, c.Exact)
+	}), ", ")
 }
 
 func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
@@ -264,13 +242,11 @@ func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.completesNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if depth < 0 || depth > codegraph.MaxDepth {
-				return cli.Usagef("--depth: %d is outside 0..%d", depth, codegraph.MaxDepth)
-			}
-			if err := checkPage(p); err != nil {
+			if err := cmp.Or(cli.Between("--depth", depth, 0, codegraph.MaxDepth), checkPage(p)); err != nil {
 				return err
 			}
-			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printDependents(v, args[0], depth, p) })
+			return askAbout(cmd.Context(), a, q, args[0], func(v *codegraph.View, id string) (codegraph.Dependents, error) { return v.Dependents(id, depth, p) },
+				func(deps *codegraph.Dependents) { a.printDependents(deps, p) })
 		},
 	}
 	cmd.Flags().IntVar(&depth, "depth", 0, "at most `N` steps away; 0 goes as far as there are any")
@@ -278,32 +254,18 @@ func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
 	return cmd
 }
 
-func (a *commands) printDependents(v *codegraph.View, name string, depth int, p codegraph.Page) error {
-	id, err := graphID(v, name)
-	if err != nil {
-		return err
-	}
-	deps, err := v.Dependents(id, depth, p)
-	if err != nil {
-		return cli.AsUsageError(err)
-	}
-	if a.JSON {
-		return a.PrintJSON(deps)
-	}
+func (a *commands) printDependents(deps *codegraph.Dependents, p codegraph.Page) {
 	if cli.IsTerminal(a.Out) {
 		fmt.Fprintf(a.Out, "%s %s\n", deps.Node.ID, location(deps.Node.Path, deps.Node.Line))
 	}
-	rows := make([][]string, len(deps.Dependents))
-	for i := range deps.Dependents {
-		d := &deps.Dependents[i]
-		rows[i] = []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), location(d.Path, d.Line), d.ID, d.Via}
-	}
+	rows := cli.Map(deps.Dependents, func(d *codegraph.Dependent) []string {
+		return []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), location(d.Path, d.Line), d.ID, d.Via}
+	})
 	a.PrintTable([]string{"STEPS", "KIND", "HOW", "PLACE", "DEPENDENT", "VIA"}, rows)
 	a.noteMore(len(rows), p, deps.Total)
 	if deps.More {
 		fmt.Fprintln(a.Err, "ken: there are others further away")
 	}
-	return nil
 }
 
 func (a *commands) graphNeighboursCommand(q *graphQuestion) *cobra.Command {
@@ -347,26 +309,19 @@ func (a *commands) printNeighbours(v *codegraph.View, args []string, limit int) 
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	if list == nil {
-		list = []codegraph.Neighbour{}
-	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"neighbours": list, "total": total})
-	}
-	rows := make([][]string, len(list))
-	for i := range list {
-		n := &list[i]
-		from, to := n.ID, n.Of
-		if n.Out {
-			from, to = n.Of, n.ID
+	return a.Show(map[string]any{"neighbours": append([]codegraph.Neighbour{}, list...), "total": total}, func() {
+		rows := cli.Map(list, func(n *codegraph.Neighbour) []string {
+			from, to := n.ID, n.Of
+			if n.Out {
+				from, to = n.Of, n.ID
+			}
+			return []string{fmt.Sprintf("%.2f", n.Score), string(n.How), location(n.Path, n.Line), from + " " + string(n.Kind) + " " + to}
+		})
+		a.PrintTable([]string{"SCORE", "HOW", "PLACE", "EDGE"}, rows)
+		if len(list) < total {
+			fmt.Fprintf(a.Err, "ken: %d more: --limit shows more of them\n", total-len(list))
 		}
-		rows[i] = []string{fmt.Sprintf("%.2f", n.Score), string(n.How), location(n.Path, n.Line), from + " " + string(n.Kind) + " " + to}
-	}
-	a.PrintTable([]string{"SCORE", "HOW", "PLACE", "EDGE"}, rows)
-	if len(list) < total {
-		fmt.Fprintf(a.Err, "ken: %d more: --limit shows more of them\n", total-len(list))
-	}
-	return nil
+	})
 }
 
 // completing is the longest time that shell completion takes.

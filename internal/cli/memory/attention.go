@@ -18,19 +18,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, _, err := cli.Desk(l, s).Attention(ctx, false)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Action)
-	}
-	return out, err
+	return cli.Map(all, func(i *attention.Item) string { return i.ID + "\t" + i.Action }), err
 }
 
 // attentionEvents lists the reasons for which items are in the queue.
-var attentionEvents = []string{string(attention.Disputed), string(attention.Contradicts), string(attention.Superseded), string(attention.Unsure),
-	string(attention.Rejected), string(attention.Rule), string(attention.ForgetRequested), string(attention.DisputeRequested)}
+var attentionEvents = cli.Words([]attention.Event{attention.Disputed, attention.Contradicts, attention.Superseded, attention.Unsure, attention.Rejected,
+	attention.Rule, attention.ForgetRequested, attention.DisputeRequested})
 
-// attentionOptions holds the flags that select items.
 type attentionOptions struct {
 	event    string
 	all, yes bool
@@ -38,8 +34,7 @@ type attentionOptions struct {
 
 func (o *attentionOptions) check() error {
 	if o.event != "" && !slices.Contains(attentionEvents, o.event) {
-		return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--event", Msg: fmt.Sprintf("unknown event %q", o.event),
-			Try: "Use one of " + strings.Join(attentionEvents, ", ") + "."})
+		return cli.Invalid("--event", fmt.Sprintf("unknown event %q", o.event), "Use one of "+strings.Join(attentionEvents, ", ")+".")
 	}
 	return nil
 }
@@ -118,7 +113,6 @@ func oneByOne(it *attention.Item) error {
 		Try: "Use one of its commands: ken attention --event " + string(it.Event) + " lists them."}
 }
 
-// settle is a function that settles one item.
 type settle func(context.Context, *operator.Desk, store.Engine, *attention.Item) error
 
 func (a *commands) settleCommand(name, short, long, example, done string, fn settle) *cobra.Command {
@@ -163,11 +157,7 @@ func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions
 		}
 		var chosen []attention.Item
 		if o.event != "" {
-			for _, it := range items {
-				if string(it.Event) == o.event {
-					chosen = append(chosen, it)
-				}
-			}
+			chosen = slices.DeleteFunc(items, func(it attention.Item) bool { return string(it.Event) != o.event })
 			if len(chosen) > 0 && !o.yes {
 				for i := range chosen {
 					fmt.Fprintln(a.Err, " ", cli.Cell(chosen[i].Text))
@@ -229,10 +219,7 @@ func attentionItem(items []attention.Item, id string) (*attention.Item, error) {
 func (a *commands) printAttention(items []attention.Item, fold bool) error {
 	switch {
 	case a.JSON:
-		if items == nil {
-			items = []attention.Item{}
-		}
-		return a.PrintJSON(map[string]any{"attention": items})
+		return a.PrintJSON(map[string]any{"attention": append([]attention.Item{}, items...)})
 	case len(items) == 0:
 		fmt.Fprintln(a.Err, "ken: nothing needs your attention")
 		return nil

@@ -70,10 +70,6 @@ func (a *commands) export(ctx context.Context, o *exportOptions) error {
 			return err
 		}
 		p.Done()
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"claims": n, "file": o.out})
-		}
-		fmt.Fprintf(a.Err, "%d claims written to %s\n", n, o.out)
-		return nil
+		return a.Show(map[string]any{"claims": n, "file": o.out}, func() { fmt.Fprintf(a.Err, "%d claims written to %s\n", n, o.out) })
 	})
 }

@@ -48,14 +48,12 @@ func (a *commands) forgetCommand() *cobra.Command {
 func (a *commands) forget(ctx context.Context, id, reason string, yes bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
-		before := errors.Is(err, ken.ErrNotFound) // an earlier call may have forgotten it and left work to do
-		if before {
-			c.ID, err = id, nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, ken.ErrNotFound): // an earlier call may have forgotten it and left work to do
+			c.ID = id
+		case err != nil:
 			return err
-		}
-		if !yes && !before {
+		case !yes:
 			if err := a.confirm(ctx, l, s.Owner(), c.ID); err != nil {
 				return err
 			}
@@ -93,7 +91,6 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 // givenLines is how many turns are listed.
 const givenLines = 20
 
-// printGiven prints the turns that were given a claim.
 func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
@@ -161,17 +158,23 @@ func (a *commands) verifyCommand() *cobra.Command {
 func (a *commands) move(ctx context.Context, id, by string, decide func(d *operator.Desk, id string) error) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = decide(cli.DeskOf(l, s, by), c.ID)
 		}
-		if err := decide(cli.DeskOf(l, s, by), c.ID); err != nil {
-			return err
-		}
-		if c, err = s.Get(ctx, c.ID); err != nil {
-			return err
-		}
-		return a.PrintClaim(l.Operator().View(c))
+		return a.printStored(ctx, l, s, c.ID, err)
 	})
+}
+
+// printStored prints a claim as it is stored now, or returns the error of its change.
+func (a *commands) printStored(ctx context.Context, l *middleware.Layer, s store.Engine, id string, err error) error {
+	if err != nil {
+		return err
+	}
+	c, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.PrintClaim(l.Operator().View(c))
 }
 
 func (a *commands) disputeCommand() *cobra.Command {
@@ -186,8 +189,7 @@ func (a *commands) disputeCommand() *cobra.Command {
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason = strings.TrimSpace(reason); reason == "" {
-				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--reason", Msg: "empty: a dispute needs a reason",
-					Try: "Say in --reason what contradicts the claim."})
+				return cli.Invalid("--reason", "empty: a dispute needs a reason", "Say in --reason what contradicts the claim.")
 			}
 			return a.move(cmd.Context(), args[0], cmp.Or(by, cli.CurrentUser()), func(d *operator.Desk, id string) error {
 				return d.Dispute(cmd.Context(), id, reason)
@@ -216,17 +218,13 @@ func (a *commands) supersedeCommand() *cobra.Command {
 }
 
 func (a *commands) knowledgeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "knowledge",
 		Short: "Clean up stored knowledge",
 		Example: `  ken knowledge gc
   ken knowledge gc --apply`,
 		Long: "Clean up stored knowledge, by the periods of .ken/knowledge/lifecycle.yaml.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.gcCommand())
-	return cmd
+	}, a.gcCommand())
 }
 
 func (a *commands) gcCommand() *cobra.Command {
@@ -250,7 +248,6 @@ func (a *commands) gcCommand() *cobra.Command {
 	return cmd
 }
 
-// gcView is a change and its result, in JSON.
 type gcView struct {
 	lifecycle.Change
 	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed
@@ -286,10 +283,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 				return err
 			}
 		}
-		views := make([]gcView, len(plan))
-		for i := range plan {
-			views[i].Change = plan[i]
-		}
+		views := cli.Map(plan, func(c *lifecycle.Change) gcView { return gcView{Change: *c} })
 		if apply {
 			err = a.collect(ctx, s, d, plan, views)
 		}
@@ -317,10 +311,8 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 		v := at[place{c.Rule, c.Kind, c.ID}]
 		v.Outcome, v.Error = outcome, why
 	}
-	deleted := false
 	for i := range r.Done {
 		note(&r.Done[i], "done", "")
-		deleted = deleted || r.Done[i].Rule == lifecycle.DeleteEphemeral
 	}
 	for i := range r.Skipped {
 		note(&r.Skipped[i], "skipped", "")
@@ -328,7 +320,7 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 	for i := range r.Failed {
 		note(&r.Failed[i].Change, "failed", r.Failed[i].Err.Error())
 	}
-	if deleted { // free pages still contain the deleted text
+	if slices.ContainsFunc(r.Done, func(c lifecycle.Change) bool { return c.Rule == lifecycle.DeleteEphemeral }) { // free pages still contain the deleted text
 		if compacted := s.Compact(context.WithoutCancel(ctx)); compacted != nil {
 			err = errors.Join(err, fmt.Errorf("clear the disk: %w", compacted))
 		}
@@ -343,13 +335,14 @@ func (a *commands) printGC(views []gcView, applied bool) error {
 		return a.PrintJSON(map[string]any{"applied": applied, "changes": views})
 	}
 	var rows [][]string
-	due := 0
+	due, all := 0, 0
 	for i := range views {
 		v := &views[i]
-		if applied && v.Outcome != "done" && !v.Computed {
-			continue
-		}
 		if !v.Computed {
+			all++
+			if applied && v.Outcome != "done" {
+				continue
+			}
 			due++
 		}
 		rows = append(rows, []string{string(v.Rule), v.Kind, v.What, v.From + " → " + v.To, v.Why})
@@ -359,7 +352,7 @@ func (a *commands) printGC(views []gcView, applied bool) error {
 	}
 	switch {
 	case applied:
-		fmt.Fprintf(a.Err, "ken: %d of %d changes made\n", due, changes(views))
+		fmt.Fprintf(a.Err, "ken: %d of %d changes made\n", due, all)
 	case due == 0:
 		fmt.Fprintln(a.Err, "ken: nothing is due")
 	default:
@@ -368,21 +361,10 @@ func (a *commands) printGC(views []gcView, applied bool) error {
 	return nil
 }
 
-// changes returns the number of changes in views.
-func changes(views []gcView) (n int) {
-	for i := range views {
-		if !views[i].Computed {
-			n++
-		}
-	}
-	return n
-}
-
 // kenDir returns the folder whose state files may be marked ephemeral; "" if the
 // project's own state is not used.
 func kenDir(l *middleware.Layer) string {
-	dir := filepath.Join(l.Root(), ".ken")
-	cfg := l.Config()
+	dir, cfg := filepath.Join(l.Root(), ".ken"), l.Config()
 	if rel, err := filepath.Rel(dir, cfg.State(l.Root())); err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,11 +50,11 @@ func (a *commands) importCommand() *cobra.Command {
   ken import --from claude-code --vouch CLAUDE.md AGENTS.md
   ken import --rejects bad.jsonl conversations.json
   ken export --owner alice | ken import --owner bob -`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !o.schema {
-				return errors.New("import: FILE is missing; - is standard input")
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.schema {
+				return nil
 			}
-			return nil
+			return cli.AtLeastOne("import: FILE is missing; - is standard input")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.schema {
@@ -72,25 +73,12 @@ func (a *commands) importCommand() *cobra.Command {
 	f.StringVar(&o.rejects, "rejects", "", "write what was refused into `FILE`, as JSON lines to mend")
 	f.BoolVar(&o.vouch, "vouch", false, "what the files say is your own word, rules included")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON schema of a claim")
-	var formats []string
-	for _, format := range foreign.Formats() {
-		formats = append(formats, string(format))
-	}
-	a.CompleteFlag(cmd, "from", cli.FixedChoices(formats...))
+	a.CompleteFlag(cmd, "from", cli.FixedChoices(cli.Words(foreign.Formats())...))
 	return cmd
 }
 
-func formatNames() (out string) {
-	for i, f := range foreign.Formats() {
-		if i > 0 {
-			out += ", "
-		}
-		out += string(f)
-	}
-	return out
-}
+func formatNames() string { return strings.Join(cli.Words(foreign.Formats()), ", ") }
 
-// importSource is a file to import.
 type importSource struct {
 	path   string
 	name   string // for messages and keys
@@ -115,7 +103,9 @@ func (a *commands) importFiles(ctx context.Context, files []string, o *importOpt
 			return err
 		}
 		err = a.importAll(ctx, im, sources, o)
-		im.settleAll()
+		for len(im.flight) > 0 {
+			im.settle()
+		}
 		err = errors.Join(im.stopped, err)
 		if after, err := im.candidates(context.WithoutCancel(ctx)); err == nil && !o.dryRun {
 			im.sum.Candidates = max(after-before, 0)
@@ -145,17 +135,13 @@ func (a *commands) importFiles(ctx context.Context, files []string, o *importOpt
 	})
 }
 
-// showClaim prints a claim of a dry run.
 func (a *commands) showClaim(c *ken.Claim) {
 	if a.JSON {
 		return
 	}
-	what := string(c.Kind)
-	switch {
-	case c.Constraint:
+	what := claimKind(c)
+	if c.Constraint {
 		what = "rule"
-	case c.RuleCandidate:
-		what = "candidate rule"
 	}
 	a.PrintTable([]string{"", ""}, [][]string{{what, cli.Headline(c)}})
 }
@@ -164,7 +150,7 @@ func (a *commands) showClaim(c *ken.Claim) {
 func (a *commands) importSources(files []string, o *importOptions) (out []importSource, err error) {
 	given := foreign.Format(o.from)
 	if o.from != "" && !slices.Contains(foreign.Formats(), given) {
-		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--from", Msg: fmt.Sprintf("unknown format %q", o.from), Try: "Use one of " + formatNames() + "."})
+		return nil, cli.Invalid("--from", fmt.Sprintf("unknown format %q", o.from), "Use one of "+formatNames()+".")
 	}
 	for _, file := range files {
 		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
@@ -283,11 +269,7 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownRules(src.path) {
 			options.Word = ken.FromHumanAssertion(cli.CurrentUser(), time.Time{}, "")
 		}
-		for it := range foreign.Read(br, src.format, options) {
-			if !yield(it) {
-				return
-			}
-		}
+		foreign.Read(br, src.format, options)(yield)
 	}
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,6 @@ const (
 	maxBatches  = 2    // batches in progress: one is prepared while the other is written
 )
 
-// importSummary counts the results of an import, in JSON.
 type importSummary struct {
 	Owner     string `json:"owner"`
 	DryRun    bool   `json:"dry_run,omitempty"` // nothing was written
@@ -42,7 +42,6 @@ type importSummary struct {
 	Problems []*importProblem `json:"problems,omitempty"`
 }
 
-// importProblem groups errors of the same kind.
 type importProblem struct {
 	Count int      `json:"count"`
 	At    []string `json:"at"`     // the first places, as file:line
@@ -58,17 +57,17 @@ func (s importSummary) String() string {
 		verb = "would be written"
 	}
 	out := fmt.Sprintf("%d claims %s, %d unchanged, %d lines failed; owner %s", s.Written, verb, s.Unchanged, s.Failed, s.Owner)
-	if s.Adopted > 0 {
-		out += fmt.Sprintf(", %d of them from other owners", s.Adopted)
-	}
-	if s.Rules > 0 {
-		out += fmt.Sprintf("\nrules: %d; ken constraint list shows them", s.Rules)
-	}
-	if s.Candidates > 0 {
-		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
-	}
-	if s.Unvouched > 0 {
-		out += fmt.Sprintf("\nlines whose rules, personal evidence or verification were not taken over: %d; --vouch takes them over", s.Unvouched)
+	for _, more := range []struct {
+		n      int
+		format string
+	}{
+		{s.Adopted, ", %d of them from other owners"}, {s.Rules, "\nrules: %d; ken constraint list shows them"},
+		{s.Candidates, "\ncandidate rules: %d; ken memory review shows and approves them"},
+		{s.Unvouched, "\nlines whose rules, personal evidence or verification were not taken over: %d; --vouch takes them over"},
+	} {
+		if more.n > 0 {
+			out += fmt.Sprintf(more.format, more.n)
+		}
 	}
 	for _, why := range cli.SortedKeys(s.LeftOut) {
 		out += fmt.Sprintf("\nleft out, %s: %d", why, s.LeftOut[why])
@@ -122,7 +121,6 @@ func (im *importer) skip(why string) {
 	im.sum.LeftOut[why]++
 }
 
-// add adds a line to the current batch.
 func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	if im.next == nil {
 		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
@@ -267,20 +265,21 @@ func (im *importer) settle() {
 	im.flight = im.flight[1:]
 	outcomes := <-b.out
 	for _, l := range b.lines {
+		changed := false
 		if l.err == nil {
-			var o store.Outcome
-			o, outcomes = outcomes[0], outcomes[1:]
-			l.err = o.Err
-			im.count(&l, o.Changed)
+			l.err, changed = outcomes[0].Err, outcomes[0].Changed
+			outcomes = outcomes[1:]
 		}
-		if l.err != nil {
-			im.sum.Failed++
+		if l.err == nil {
+			im.count(&l, changed)
+			continue
 		}
+		im.sum.Failed++
 		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
 			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
 				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: claims that are imported already do not change.")}
 		}
-		if l.err != nil && im.stopped == nil {
+		if im.stopped == nil {
 			im.note(&l)
 		}
 	}
@@ -288,25 +287,16 @@ func (im *importer) settle() {
 }
 
 func (im *importer) count(l *importedLine, changed bool) {
-	switch {
-	case l.err != nil:
-		return
-	case changed:
+	if changed {
 		im.sum.Written++
-		if l.rule {
-			im.sum.Rules++
-		}
-	default:
+	} else {
 		im.sum.Unchanged++
+	}
+	if changed && l.rule {
+		im.sum.Rules++
 	}
 	if l.adopted {
 		im.sum.Adopted++
-	}
-}
-
-func (im *importer) settleAll() {
-	for len(im.flight) > 0 {
-		im.settle()
 	}
 }
 
@@ -327,12 +317,11 @@ func (im *importer) note(l *importedLine) {
 	if !im.keepRejects {
 		return
 	}
-	raw := l.raw
-	if raw == nil && l.claim != nil {
-		raw, _ = json.Marshal(l.claim) // can't fail: the claim came from text
+	if l.raw == nil && l.claim != nil {
+		l.raw, _ = json.Marshal(l.claim) // can't fail: the claim came from text
 	}
-	if raw != nil {
-		im.rejects = append(im.rejects, raw)
+	if l.raw != nil {
+		im.rejects = append(im.rejects, l.raw)
 	}
 }
 
@@ -364,12 +353,8 @@ func (im *importer) writeRejects(path string) error {
 		return nil
 	}
 	return cli.ReplaceFile(path, func(w io.Writer) error {
-		for _, raw := range im.rejects {
-			if _, err := fmt.Fprintf(w, "%s\n", raw); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := w.Write(append(bytes.Join(im.rejects, []byte("\n")), '\n'))
+		return err
 	})
 }
 

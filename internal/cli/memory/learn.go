@@ -1,6 +1,8 @@
+// Package memory provides the commands that add, find, judge and remove claims.
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +26,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// learnOptions holds a claim's fields, from flags.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.learnCommand(), c.recallCommand(), c.verifyCommand(), c.disputeCommand(), c.supersedeCommand(), c.historyCommand(),
+		c.forgetCommand(), c.memoryCommand(), c.skillCommand(), c.attentionCommand(), c.knowledgeCommand(), c.importCommand(),
+		c.exportCommand(),
+	}
+}
+
 type learnOptions struct {
 	kind, heading, status  string
 	confidence, importance float64
@@ -121,11 +134,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			v := learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c)}
-			for _, d := range deps {
-				v.Dependencies = append(v.Dependencies, l.Operator().View(d))
-			}
-			return a.PrintJSON(v)
+			return a.PrintJSON(learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c), Dependencies: views(l, deps)})
 		}
 		fmt.Fprintln(a.Out, id)
 		a.Note(cli.DescribeFiled(&c, deps))
@@ -145,14 +154,17 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	})
 }
 
-// claim builds the claim from the flags.
+func views(l *middleware.Layer, claims []ken.Claim) []inspect.Claim {
+	return cli.Map(claims, func(c *ken.Claim) inspect.Claim { return l.Operator().View(*c) })
+}
+
 func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error) {
 	ev, err := o.evidence.mechanicalEvidence(root, now)
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	if o.evidence.hasAssertion() || len(ev) == 0 {
-		ev = append(ev, o.evidence.assertion(now))
+	if o.evidence.by != "" || o.evidence.note != "" || len(ev) == 0 {
+		ev = append(ev, ken.FromHumanAssertion(o.evidence.person(), now, o.evidence.note))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
 		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
@@ -227,7 +239,6 @@ func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ke
 	return out, nil
 }
 
-// evidenceFlags holds the flags that give evidence for a claim.
 type evidenceFlags struct {
 	files, urls, tests []string
 	command            string
@@ -276,21 +287,8 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 	return out, nil
 }
 
-// hasAssertion reports whether the flags give a person's statement as evidence.
-func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
-
 // person returns the name given with --by, else the current user.
-func (e *evidenceFlags) person() string {
-	if e.by != "" {
-		return e.by
-	}
-	return cli.CurrentUser()
-}
-
-// assertion returns that person's statement as evidence.
-func (e *evidenceFlags) assertion(now time.Time) ken.Evidence {
-	return ken.FromHumanAssertion(e.person(), now, e.note)
-}
+func (e *evidenceFlags) person() string { return cmp.Or(e.by, cli.CurrentUser()) }
 
 // fileEvidence returns a project's file as evidence. path is relative to the working
 // directory.

@@ -74,7 +74,9 @@ func TestImportStopsWhereTheDiskIsFull(t *testing.T) {
 		}
 		im.add(t.Context(), "f", l)
 	}
-	im.settleAll()
+	for len(im.flight) > 0 {
+		im.settle()
+	}
 	if im.stopped == nil || !strings.Contains(im.stopped.Error(), "stopped at f:1001: no space") || !strings.Contains(ken.Hint(im.stopped), "Make room. Then import") {
 		t.Errorf("%v, %s", im.stopped, ken.Hint(im.stopped))
 	}

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,10 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
-	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
-// recallOptions holds the flags of recall.
 type recallOptions struct {
 	limit                   int
 	mode, minTrust          string
@@ -117,11 +116,7 @@ func (a *commands) recall(ctx context.Context, question string, q *middleware.Re
 			return err
 		}
 		a.hintAtGaps(ctx, l, s, q)
-		if a.JSON {
-			return a.PrintJSON(got)
-		}
-		a.printRecall(got, s.Owner())
-		return nil
+		return a.Show(got, func() { a.printRecall(got, s.Owner()) })
 	})
 }
 
@@ -153,18 +148,15 @@ func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	if got.More > 0 {
 		fmt.Fprintf(a.Err, "ken: %d more are rules about what the question names: see them with a larger --limit, or ken constraint list\n", got.More)
 	}
-	rows := make([][]string, len(got.Claims))
-	for i, c := range got.Claims {
+	a.PrintTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, cli.Map(got.Claims, func(c *middleware.Recalled) []string {
 		text := cli.Headline(&c.Claim)
 		if c.Owner != owner {
 			text = c.Owner + ": " + text
 		}
-		rows[i] = []string{a.ShortID(c.ID), c.Tier.String(), string(c.Kind), fmt.Sprintf("%.3f", c.Score), cli.SourceScores(c.Legs), text}
-	}
-	a.PrintTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
+		return []string{a.ShortID(c.ID), c.Tier.String(), string(c.Kind), fmt.Sprintf("%.3f", c.Score), cli.SourceScores(c.Legs), text}
+	}))
 }
 
-// recallArchived searches the archived claims.
 func (a *commands) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
 	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
 		if given {
@@ -182,33 +174,19 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 		if err != nil {
 			return err
 		}
-		views := make([]inspect.Claim, len(found))
-		rows := make([][]string, len(found))
-		for i := range found {
-			c := &found[i]
-			views[i] = l.Operator().View(*c)
-			rows[i] = []string{a.ShortID(c.ID), string(c.Status), string(c.Kind), c.ArchivedAt.UTC().Format(cli.TimeFormat), cli.Headline(c)}
-		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"claims": views})
-		case len(rows) == 0:
-			fmt.Fprintln(a.Err, "ken: nothing found")
-		default:
-			a.PrintTable([]string{"ID", "STATUS", "KIND", "ARCHIVED (UTC)", "TEXT"}, rows)
-		}
-		return nil
+		return a.ShowTable(map[string]any{"claims": views(l, found)}, "nothing found", []string{"ID", "STATUS", "KIND", "ARCHIVED (UTC)", "TEXT"},
+			cli.Map(found, func(c *ken.Claim) []string {
+				return []string{a.ShortID(c.ID), string(c.Status), string(c.Kind), c.ArchivedAt.UTC().Format(cli.TimeFormat), cli.Headline(c)}
+			}))
 	})
 }
 
-// batchQuestion is one line of a batch.
 type batchQuestion struct {
 	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, returned unchanged
 	Question string          `json:"question"`
 	Scope    string          `json:"scope,omitempty"`
 }
 
-// batchAnswer is one line of the answers.
 type batchAnswer struct {
 	batchQuestion
 	middleware.RecallAnswer
@@ -260,11 +238,10 @@ func answerLine(ctx context.Context, ask func(context.Context, string, []ken.Sco
 		return err
 	}
 	if q.Scope != "" {
-		scope, err := ken.ParseScope(q.Scope)
-		if err != nil {
+		scopes = make([]ken.Scope, 1)
+		if scopes[0], err = ken.ParseScope(q.Scope); err != nil {
 			return err
 		}
-		scopes = []ken.Scope{scope}
 	}
 	got, err := ask(ctx, q.Question, scopes)
 	if err != nil {
@@ -344,12 +321,9 @@ func (a *commands) history(ctx context.Context, id string) error {
 				History []ken.ClaimEvent `json:"history"`
 			}{id, events})
 		}
-		rows := make([][]string, len(events))
-		for i, ev := range events {
-			rows[i] = []string{fmt.Sprint(ev.Seq), ev.At.Format("2006-01-02 15:04:05"), string(ev.Type), eventStatus(&ev),
-				ev.Actor.ID, a.eventDetail(&ev)}
-		}
-		a.PrintTable([]string{"SEQ", "AT (UTC)", "EVENT", "STATUS", "BY", "DETAIL"}, rows)
+		a.PrintTable([]string{"SEQ", "AT (UTC)", "EVENT", "STATUS", "BY", "DETAIL"}, cli.Map(events, func(ev *ken.ClaimEvent) []string {
+			return []string{fmt.Sprint(ev.Seq), ev.At.Format(time.DateTime), string(ev.Type), eventStatus(ev), ev.Actor.ID, a.eventDetail(ev)}
+		}))
 		return nil
 	})
 }

@@ -20,23 +20,18 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
-	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
-// memoryIDs returns the claims in MEMORY.md.
-func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := cli.Desk(l, s).Memory(ctx, true)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+cli.Truncate(cli.Cell(all[i].Text), 60))
-	}
-	return out, err
+	return cli.Map(all, func(c *ken.Claim) string { return c.ID + "\t" + cli.Truncate(cli.Cell(c.Text), 60) }), err
 }
 
 // memoryCommand groups the commands that decide about candidates.
 func (a *commands) memoryCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "memory",
 		Short: "Decide which claims are part of every turn",
 		Example: `  ken memory review
@@ -45,10 +40,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 			"approves them; hot facts and approved patterns do. A rule that somebody stated in a session is a candidate rule: matching turns get it as " +
 			"a candidate, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
 			"read its changes first, and stop if they can't be parsed.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.memoryReviewCommand(), a.memorySyncCommand(),
+	}, a.memoryReviewCommand(), a.memorySyncCommand(),
 		&cobra.Command{
 			Use: "approve ID", Short: "Make a candidate part of every turn",
 			Example: `  ken memory review --list
@@ -75,13 +67,8 @@ func (a *commands) memoryCommand() *cobra.Command {
 			Use: "edit ID [TEXT|-]", Short: "Replace a claim's text, and approve it",
 			Long: "Replace the text of a candidate, an approved pattern or a hot fact by one of your own, and make that part of every turn. " +
 				"The old claim is superseded by the new one, whose id is printed.",
-			Example: `  ken memory edit 3f9a2c71 "Run go test ./... with -count=1"`,
-			Args: func(_ *cobra.Command, args []string) error {
-				if len(args) == 0 {
-					return fmt.Errorf("edit: ID is missing")
-				}
-				return nil
-			},
+			Example:           `  ken memory edit 3f9a2c71 "Run go test ./... with -count=1"`,
+			Args:              cli.AtLeastOne("edit: ID is missing"),
 			ValidArgsFunction: a.Complete(memoryIDs),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				text, err := a.ReadText(args[1:])
@@ -91,10 +78,8 @@ func (a *commands) memoryCommand() *cobra.Command {
 				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Rewrite, Text: text})
 			},
 		})
-	return cmd
 }
 
-// decide applies a verdict and prints the resulting claim.
 func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, v.ID)
@@ -106,13 +91,7 @@ func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 				Try: "Use ken verify, ken dispute or ken supersede."}
 		}
 		out, err := cli.Desk(l, s).Review(ctx, []operator.Verdict{v})
-		if err := cmp.Or(out[0].Err, err); err != nil {
-			return err
-		}
-		if c, err = s.Get(ctx, out[0].ID); err != nil {
-			return err
-		}
-		return a.PrintClaim(l.Operator().View(c))
+		return a.printStored(ctx, l, s, out[0].ID, cmp.Or(out[0].Err, err))
 	})
 }
 
@@ -129,18 +108,14 @@ func (a *commands) memorySyncCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				if owner := l.Config().Knowledge.Owner; s.Owner() != owner {
-					return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: memoryfile.Name + " is of owner " + owner + ", who is configured",
-						Try: "Leave --owner away; ken memory review --owner decides for others."})
+					return cli.Invalid("--owner", memoryfile.Name+" is of owner "+owner+", who is configured",
+						"Leave --owner away; ken memory review --owner decides for others.")
 				}
 				r, err := l.Operator().SyncMemory(cmd.Context(), cli.CurrentUser())
-				switch {
-				case err != nil:
+				if err != nil {
 					return err
-				case a.JSON:
-					return a.PrintJSON(r)
 				}
-				fmt.Fprintln(a.Out, syncedMemory(&r))
-				return nil
+				return a.Show(r, func() { fmt.Fprintln(a.Out, syncedMemory(&r)) })
 			})
 		},
 	}
@@ -194,7 +169,6 @@ func (a *commands) keyReader() *keyReader {
 	return k
 }
 
-// isTerminal reports whether the keys come from a terminal.
 func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
 // key calls ask and returns a letter in lower case, '\n' for an empty line, noKey
@@ -293,26 +267,14 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 			}
 		}
 		claims, err := desk.Memory(ctx, all)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.JSON:
-			views := make([]inspect.Claim, len(claims))
-			for i := range claims {
-				views[i] = l.Operator().View(claims[i])
-			}
-			return a.PrintJSON(map[string]any{"memory": views})
-		case len(claims) == 0:
-			fmt.Fprintln(a.Err, "ken: there is nothing to review")
-			return nil
-		case list:
-			rows := make([][]string, len(claims))
-			for i := range claims {
-				c := &claims[i]
-				rows[i] = []string{a.ShortID(c.ID), claimKind(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
-			}
-			a.PrintTable([]string{"ID", "KIND", "STATUS", "SEEN", "TEXT"}, rows)
-			return nil
+		}
+		if list || a.JSON || len(claims) == 0 {
+			return a.ShowTable(map[string]any{"memory": views(l, claims)}, "there is nothing to review", []string{"ID", "KIND", "STATUS", "SEEN", "TEXT"},
+				cli.Map(claims, func(c *ken.Claim) []string {
+					return []string{a.ShortID(c.ID), claimKind(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
+				}))
 		}
 		r := reviewer{a: a, desk: desk, in: a.keyReader()}
 		err = r.decideEach(ctx, claims)
@@ -323,7 +285,6 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 	})
 }
 
-// reviewer asks the user about claims.
 type reviewer struct {
 	a       *commands
 	desk    *operator.Desk
@@ -364,7 +325,6 @@ func claimKind(c *ken.Claim) string {
 	return string(c.Kind)
 }
 
-// show prints a claim and its evidence.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
 	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, claimKind(c), c.Status, seenCount(c), cli.Printable(c.Text))
 	const some = 4
@@ -404,7 +364,7 @@ func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did s
 		return "skipped", nil
 	default:
 		if !r.in.isTerminal() { // a wrong line would shift all following decisions
-			return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is no key", key), Try: "Use a, r, e, s or q."})
+			return "", cli.Invalid("", fmt.Sprintf("%q is no key", key), "Use a, r, e, s or q.")
 		}
 		return "", nil
 	}

@@ -36,17 +36,14 @@ func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (ou
 }
 
 func (a *commands) skillCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "skill",
 		Short: "Manage playbooks: how something is done here",
 		Example: `  ken skill list
   ken skill add runbooks/restart.md`,
 		Long: "Manage playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that match " +
 			"its description of when to use it; a turn without room for all of it gets a hint to ken skill show.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.skillAddCommand(),
+	}, a.skillAddCommand(),
 		&cobra.Command{
 			Use:     "list",
 			Short:   "List the playbooks, and whether their files have changed since",
@@ -75,7 +72,6 @@ func (a *commands) skillCommand() *cobra.Command {
 			ValidArgsFunction: a.Complete(playbookNames),
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.removeSkill(cmd.Context(), args[0]) },
 		})
-	return cmd
 }
 
 // playbooks lists the playbooks with these statuses by name.
@@ -128,22 +124,9 @@ func (a *commands) listSkills(ctx context.Context) error {
 			File string `json:"file"` // same, changed or gone; "" if unknown
 			inspect.Claim
 		}
-		views := make([]view, len(claims))
-		rows := make([][]string, len(claims))
-		for i := range claims {
-			c := &claims[i]
-			views[i] = view{skillName(c), skillFile(l.Root(), c), l.Operator().View(*c)}
-			rows[i] = []string{views[i].Name, views[i].File, c.Source, cli.Headline(c)}
-		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"playbooks": views})
-		case len(rows) == 0:
-			fmt.Fprintln(a.Err, "ken: there are no playbooks yet\nTry: ken skill add FILE.md")
-		default:
-			a.PrintTable([]string{"NAME", "FILE", "FROM", "WHAT"}, rows)
-		}
-		return nil
+		views := cli.Map(claims, func(c *ken.Claim) view { return view{skillName(c), skillFile(l.Root(), c), l.Operator().View(*c)} })
+		return a.ShowTable(map[string]any{"playbooks": views}, "there are no playbooks yet\nTry: ken skill add FILE.md", []string{"NAME", "FILE", "FROM", "WHAT"},
+			cli.Map(views, func(v *view) []string { return []string{v.Name, v.File, v.Source, cli.Headline(&v.Claim.Claim)} }))
 	})
 }
 
@@ -176,16 +159,10 @@ func (a *commands) showSkill(ctx context.Context, name string) error {
 func (a *commands) removeSkill(ctx context.Context, name string) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findSkill(ctx, s, name)
-		if err != nil {
-			return err
+		if err == nil {
+			err = cli.Desk(l, s).Dispute(ctx, c.ID, "removed")
 		}
-		if err := cli.Desk(l, s).Dispute(ctx, c.ID, "removed"); err != nil {
-			return err
-		}
-		if c, err = s.Get(ctx, c.ID); err != nil {
-			return err
-		}
-		return a.PrintClaim(l.Operator().View(c))
+		return a.printStored(ctx, l, s, c.ID, err)
 	})
 }
 
@@ -200,17 +177,11 @@ func (a *commands) skillAddCommand() *cobra.Command {
 		Example: `  ken skill add docs/runbooks/restart.md
   ken skill add .claude/skills/*
   pandoc -t gfm deploy.docx | ken skill add -`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("add: FILE is missing; - is standard input")
-			}
-			return nil
-		},
+		Args: cli.AtLeastOne("add: FILE is missing; - is standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.addSkills(cmd.Context(), args) },
 	}
 }
 
-// addedSkill is the result for one playbook, in JSON.
 type addedSkill struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
@@ -282,7 +253,6 @@ func (a *commands) readSkill(path string) (skill.Skill, error) {
 	return sk, nil
 }
 
-// addSkill stores one playbook.
 func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Skill, now time.Time) (addedSkill, error) {
 	out := addedSkill{Name: sk.Name, Change: "added", Path: sk.Path, Missing: sk.Missing}
 	c, err := sk.Claim(cli.CurrentUser(), now)

@@ -7,16 +7,10 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// commands holds what the commands of this group share.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this group.
 func Commands(app *cli.App) []*cobra.Command {
 	c := &commands{app}
-	return []*cobra.Command{
-		c.tasksCommand(),
-		c.decisionCommand(),
-		c.objectiveCommand(),
-		c.planCommand(),
-	}
+	return []*cobra.Command{c.tasksCommand(), c.decisionCommand(), c.objectiveCommand(), c.planCommand()}
 }

@@ -1,9 +1,14 @@
 package planning
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
@@ -19,7 +23,7 @@ import (
 // decisionCommand groups the commands for architecture decisions. They read only the files and
 // don't open the store.
 func (a *commands) decisionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "decision",
 		Short: "Keep architecture decisions as Markdown in the repository",
 		Long: "Keep architecture decisions as the Markdown files in which teams keep them: read from docs/adr, docs/decisions and other usual " +
@@ -27,30 +31,22 @@ func (a *commands) decisionCommand() *cobra.Command {
 			"about what a decision governs are told of it. A change edits the lines that it must and no other byte; a file that is broken is left alone.",
 		Example: `  ken decision list --status accepted
   ken decision search retry policy`,
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.decisionListCommand(), a.decisionSearchCommand(), a.decisionShowCommand(), a.decisionHistoryCommand(), a.decisionCreateCommand(),
+	}, a.decisionListCommand(), a.decisionSearchCommand(), a.decisionShowCommand(), a.decisionHistoryCommand(), a.decisionCreateCommand(),
 		a.decisionSupersedeCommand(), a.decisionAcceptCommand(), a.decisionStatusCommand(), a.decisionArchiveCommand(), a.decisionCheckCommand(),
 		a.decisionExportCommand(), a.decisionImportCommand())
-	return cmd
 }
 
 // withDecisions runs fn on the project's decisions, read from their files.
 func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) error) error {
-	root, err := a.Project()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return err
-	}
-	r, err := adr.Open(ctx, root, adr.Options{Folders: cfg.Decisions.Folders})
+	registry, err := adr.Open(ctx, r.Root, adr.Options{Folders: r.Config.Decisions.Folders})
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	return errors.Join(cli.AsUsageError(fn(r)), r.Close())
+	return errors.Join(cli.AsUsageError(fn(registry)), registry.Close())
 }
 
 // completeNames completes arguments from the project's files: an id and, after a tab, a
@@ -66,24 +62,15 @@ func (a *commands) completeNames(more bool, lists ...func(context.Context) []str
 		if i >= len(lists) {
 			return nil, noFiles
 		}
-		var out []string
-		for _, c := range lists[i](cmd.Context()) {
-			if strings.HasPrefix(strings.ToLower(c), strings.ToLower(begun)) {
-				out = append(out, c)
-			}
-		}
-		return out, noFiles
+		return slices.DeleteFunc(slices.Clone(lists[i](cmd.Context())), func(c string) bool {
+			return !strings.HasPrefix(strings.ToLower(c), strings.ToLower(begun))
+		}), noFiles
 	}
 }
 
 // completeFlagWith completes the values of a flag from the project's files.
 func (a *commands) completeFlagWith(cmd *cobra.Command, flag string, list func(context.Context) []string) {
-	complete := a.completeNames(true, list)
-	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return complete(cmd, nil, begun)
-	}); err != nil {
-		panic(err) // fails only if the command has no such flag
-	}
+	cli.CompleteFlag(cmd, flag, a.completeNames(true, list))
 }
 
 // decisionIDs lists the ids of all decisions that can be read.
@@ -99,16 +86,10 @@ func (a *commands) decisionIDs(ctx context.Context) (out []string) {
 
 // decisionStatuses lists the statuses. Without all, it leaves out superseded, because that needs a
 // successor.
-func decisionStatuses(all bool) (out []string) {
-	for _, s := range adr.Statuses() {
-		if all || s != adr.Superseded {
-			out = append(out, string(s))
-		}
-	}
-	return out
+func decisionStatuses(all bool) []string {
+	return cli.Words(slices.DeleteFunc(adr.Statuses(), func(s adr.Status) bool { return !all && s == adr.Superseded }))
 }
 
-// fixed returns a list that always offers the same words.
 func fixed(list ...string) func(context.Context) []string {
 	return func(context.Context) []string { return list }
 }
@@ -119,7 +100,7 @@ func (a *commands) decisionAcceptCommand() *cobra.Command {
 		Short:             "Accept proposed decisions",
 		Long:              "Accept decisions: ken decision status ID accepted, for each.",
 		Example:           `  ken decision accept ADR-0042`,
-		Args:              atLeastOne("ID"),
+		Args:              cli.AtLeastOne("accept: ID is missing"),
 		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
@@ -157,7 +138,7 @@ func (a *commands) decisionArchiveCommand() *cobra.Command {
 		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
 			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
 		Example:           `  ken decision archive ADR-0007 ADR-0009`,
-		Args:              atLeastOne("ID"),
+		Args:              cli.AtLeastOne("archive: ID is missing"),
 		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
@@ -203,31 +184,23 @@ func (p fileProblem) String() string {
 	return at + ": " + cli.Cell(p.Text)
 }
 
-// printProblems prints problems, and returns an error if there are any.
 func (a *commands) printProblems(list []fileProblem, none string) error {
-	switch {
-	case a.JSON:
-		if list == nil {
-			list = []fileProblem{}
-		}
-		if err := a.PrintJSON(map[string]any{"problems": list}); err != nil {
-			return err
-		}
-	case len(list) == 0:
-		fmt.Fprintln(a.Err, "ken: "+none)
-	default:
+	err := a.Show(map[string]any{"problems": list}, func() {
 		for _, p := range list {
 			fmt.Fprintln(a.Out, p)
 			if p.Try != "" {
 				fmt.Fprintln(a.Out, "    Try: "+cli.Cell(p.Try))
 			}
 		}
-		fmt.Fprintln(a.Err, "ken: "+cli.Count(len(list), "problem"))
-	}
-	if len(list) > 0 {
+		if len(list) > 0 {
+			none = cli.Count(len(list), "problem")
+		}
+		fmt.Fprintln(a.Err, "ken: "+none)
+	})
+	if err == nil && len(list) > 0 {
 		return cli.ErrReported
 	}
-	return nil
+	return err
 }
 
 func (a *commands) decisionCheckCommand() *cobra.Command {
@@ -241,17 +214,13 @@ func (a *commands) decisionCheckCommand() *cobra.Command {
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
-				var list []fileProblem
-				for _, p := range r.Problems() {
-					list = append(list, fileProblem(p))
-				}
+				list := cli.Map(r.Problems(), func(p *adr.Problem) fileProblem { return fileProblem(*p) })
 				return a.printProblems(list, "nothing is wrong in "+cli.Count(len(r.List()), "decision"))
 			})
 		},
 	}
 }
 
-// decisionFilter selects decisions.
 type decisionFilter struct {
 	statuses     []string
 	tag, governs string
@@ -301,8 +270,8 @@ func (a *commands) decisionSearchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.limit < 1 || o.limit > 200 {
-				return cli.Usagef("--limit: %d is outside 1..200", o.limit)
+			if err := cli.Between("--limit", o.limit, 1, 200); err != nil {
+				return err
 			}
 			return a.listDecisions(cmd.Context(), text, &o)
 		},
@@ -340,24 +309,19 @@ func (a *commands) listDecisions(ctx context.Context, text string, o *decisionFi
 		if n := len(r.Problems()); n > 0 {
 			a.Note(cli.Count(n, "problem") + " in the files of decisions; see ken decision check")
 		}
-		views := make([]decisionRow, len(found))
-		for i := range found {
-			views[i] = rowOf(&found[i].Record)
-			views[i].Score = found[i].Score
-		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"decisions": views, "total": total})
-		case len(views) == 0:
+		views := cli.Map(found, func(h *adr.Hit) decisionRow {
+			row := rowOf(&h.Record)
+			row.Score = h.Score
+			return row
+		})
+		if len(views) == 0 && !a.JSON {
 			fmt.Fprintln(a.Err, "ken: there are no such decisions")
 			return nil
 		}
-		a.printDecisions(views...)
-		return nil
+		return a.Show(map[string]any{"decisions": views, "total": total}, func() { a.printDecisions(views) })
 	})
 }
 
-// decisionRow is a decision in a list, in JSON.
 type decisionRow struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -373,23 +337,18 @@ func rowOf(r *adr.Record) decisionRow {
 	return decisionRow{ID: r.Handle, Title: r.Title.Text, Status: string(r.Status), Date: day(r.Date), Path: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
 }
 
-func (a *commands) printDecisions(list ...decisionRow) {
-	rows := make([][]string, len(list))
-	for i, d := range list {
+func (a *commands) printDecisions(list []decisionRow) {
+	a.PrintTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, cli.Map(list, func(d *decisionRow) []string {
 		status := d.Status
 		if d.Archived {
 			status += ", archived"
 		}
-		rows[i] = []string{d.ID, status, d.Date, d.Path, d.Title}
-	}
-	a.PrintTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, rows)
+		return []string{d.ID, status, d.Date, d.Path, d.Title}
+	}))
 }
 
-func textsOf(values []adr.Value) (out []string) {
-	for _, v := range values {
-		out = append(out, v.Text)
-	}
-	return out
+func textsOf(values []adr.Value) []string {
+	return cli.Map(values, func(v *adr.Value) string { return v.Text })
 }
 
 // decisionStatus parses a status in any case. It accepts superseded only if superseded is true.
@@ -398,11 +357,10 @@ func decisionStatus(s string, superseded bool) (adr.Status, error) {
 	if slices.Contains(decisionStatuses(superseded), string(st)) {
 		return st, nil
 	}
-	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is not a status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
 	if st == adr.Superseded {
-		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
+		return "", cli.Invalid("status", "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW.")
 	}
-	return "", cli.UsageError(e)
+	return "", cli.Invalid("status", fmt.Sprintf("%q is not a status of a decision", s), "Use one of "+strings.Join(decisionStatuses(superseded), ", ")+".")
 }
 
 // dayFlag parses a day; "" gives the zero time.
@@ -412,7 +370,187 @@ func dayFlag(flag, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is not a date", s), Try: "Write it as 2026-11-22."})
+		return t, cli.Invalid(flag, fmt.Sprintf("%q is not a date", s), "Write it as 2026-11-22.")
 	}
 	return t, nil
+}
+
+func (a *commands) decisionExportCommand() *cobra.Command {
+	var out, folder string
+	cmd := &cobra.Command{
+		Use:   "export [ID…]",
+		Short: "Write decisions as JSON",
+		Long: "Write all decisions, or those that are named, as a JSON list: id, title, status, context, decision, alternatives, consequences, " +
+			"governs, supersedes, supersededBy. With --folder each becomes a file ADR-0042.json of its own. ken decision import reads both.",
+		Example: `  ken decision export --out decisions.json
+  ken decision export ADR-0042 | jq '.[0].decision'`,
+		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out != "" && folder != "" {
+				return cli.Usagef("--out and --folder: give one of the two")
+			}
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error { return a.exportDecisions(r, args, out, folder) })
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
+	cmd.Flags().StringVar(&folder, "folder", "", "write a file for each decision into this `FOLDER`")
+	return cmd
+}
+
+func (a *commands) exportDecisions(r *adr.Registry, ids []string, out, folder string) error {
+	chosen := r.List()
+	if len(ids) > 0 {
+		chosen = nil
+		for _, id := range ids {
+			d, err := r.Find(id)
+			if err != nil {
+				return err
+			}
+			chosen = append(chosen, d)
+		}
+	}
+	list := cli.Map(chosen, func(d *adr.Record) adr.Exchange { return adr.Export(*d) })
+	switch {
+	case folder != "":
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+		for i := range list {
+			name := strings.NewReplacer("/", "-", "\\", "-").Replace(chosen[i].Handle) + ".json"
+			if err := cli.ReplaceFile(filepath.Join(folder, name), func(w io.Writer) error { return cli.WriteJSON(w, list[i]) }); err != nil {
+				return err
+			}
+		}
+	case out != "" && out != "-":
+		if err := cli.ReplaceFile(out, func(w io.Writer) error { return cli.WriteJSON(w, list) }); err != nil {
+			return err
+		}
+	default:
+		return a.PrintJSON(list)
+	}
+	return a.Show(map[string]any{"decisions": len(list), "written": out + folder}, func() {
+		a.Note(cli.Count(len(list), "decision") + " written to " + out + folder)
+	})
+}
+
+func (a *commands) decisionImportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE|FOLDER|- …",
+		Short: "Write decisions from JSON",
+		Long: "Write a Markdown file for each decision in files of JSON, in folders of such files, or on standard input: single decisions, lists of " +
+			"them, or one after the other. An id is kept when it is free, and the next free one given when it is not; a decision with the id and " +
+			"the title of one that is there changes nothing. What can't be read is reported and the rest is imported; the exit status is then 1.",
+		Example: `  ken decision import decisions.json
+  curl https://example.com/adr.json | ken decision import -`,
+		Args: cli.AtLeastOne("import: FILE is missing; - is standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var found []foundDecision
+			for _, name := range args {
+				list, err := a.readDecisions(name)
+				if err != nil {
+					return err
+				}
+				found = append(found, list...)
+			}
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error { return a.importDecisions(cmd.Context(), r, found) })
+		},
+	}
+}
+
+// foundDecision is a decision read from JSON, and its position.
+type foundDecision struct {
+	at  string
+	src json.RawMessage
+	err error // it could not be read
+}
+
+// readDecisions reads decisions from a file, a folder, or standard input.
+func (a *commands) readDecisions(name string) (out []foundDecision, err error) {
+	if fi, err := os.Stat(name); name != "-" && err == nil && fi.IsDir() {
+		files, err := filepath.Glob(filepath.Join(name, "*.json"))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			list, err := a.readDecisions(f)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, list...)
+		}
+		return out, nil
+	}
+	in, err := a.OpenInput(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	dec := json.NewDecoder(in)
+	for {
+		var src json.RawMessage
+		if err := dec.Decode(&src); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return append(out, foundDecision{at: name, err: fmt.Errorf("behind %s: %w", cli.Count(len(out), "decision"), err)}), nil
+		}
+		if !bytes.HasPrefix(src, []byte("[")) {
+			out = append(out, foundDecision{at: name, src: src})
+			continue
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(src, &list); err != nil {
+			return nil, err
+		}
+		for _, one := range list {
+			out = append(out, foundDecision{at: name, src: one})
+		}
+	}
+}
+
+func (a *commands) importDecisions(ctx context.Context, r *adr.Registry, found []foundDecision) error {
+	there := map[string]adr.Record{} // existing decisions, by id and title
+	same := func(id, title string) string { return strings.ToLower(id) + "\x00" + strings.ToLower(title) }
+	for _, d := range r.List() {
+		there[same(d.ID.Text, d.Title.Text)] = d
+	}
+	var made []adr.Record
+	failed, known := 0, 0
+	for i, f := range found {
+		x, err := adr.Exchange{}, f.err
+		if err == nil {
+			x, err = adr.ParseExchange(f.src)
+		}
+		if _, ok := there[same(x.ID, x.Title)]; ok && err == nil {
+			known++
+			continue
+		}
+		var d adr.Record
+		if err == nil {
+			d, err = r.Import(ctx, x)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(a.printChanged(r, made...), ctx.Err())
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(a.Err, "ken: %s, decision %d: %v\n", f.at, i+1, err)
+			continue
+		}
+		if x.ID != "" && !strings.EqualFold(x.ID, d.ID.Text) {
+			a.Note(cli.Cell(x.ID) + " is taken; it became " + d.ID.Text)
+		}
+		there[same(x.ID, x.Title)] = d
+		made = append(made, d)
+	}
+	if known > 0 {
+		a.Note(cli.Count(known, "decision") + " there already")
+	}
+	if err := a.printChanged(r, made...); err != nil {
+		return err
+	}
+	if failed > 0 {
+		fmt.Fprintf(a.Err, "ken: %s could not be imported\nTry: Correct what is wrong, and import the file again: what is there already stays as it is.\n", cli.Count(failed, "decision"))
+		return cli.ErrReported
+	}
+	return nil
 }

@@ -1,15 +1,16 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
@@ -39,10 +40,7 @@ func (a *commands) decisionCreateCommand() *cobra.Command {
 			}
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
 				made, err := r.Create(cmd.Context(), d)
-				if err != nil {
-					return err
-				}
-				return a.printChanged(r, made)
+				return a.changed(r, err, made)
 			})
 		},
 	}
@@ -64,7 +62,7 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
   ken decision supersede 7 --title "Use a queue" \
     --decision "NATS carries the jobs."`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return errors.Join(atLeastOne("OLD")(cmd, args), cli.MaxArgs("OLD", "-")(cmd, args))
+			return errors.Join(cli.AtLeastOne("supersede: OLD is missing")(cmd, args), cli.MaxArgs("OLD", "-")(cmd, args))
 		},
 		ValidArgsFunction: a.completeNames(false, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,10 +81,7 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 			}
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
 				was, now, err := r.Supersede(cmd.Context(), args[0], by)
-				if err != nil {
-					return err
-				}
-				return a.printChanged(r, was, now)
+				return a.changed(r, err, was, now)
 			})
 		},
 	}
@@ -99,41 +94,23 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 func (a *commands) supersedeDecision(ctx context.Context, old string, d adr.Draft) error {
 	return a.withDecisions(ctx, func(r *adr.Registry) error {
 		was, now, err := r.SupersedeBy(ctx, old, d)
-		if err != nil {
-			return err
-		}
-		return a.printChanged(r, was, now)
+		return a.changed(r, err, was, now)
 	})
 }
 
-// printChanged prints the decisions that were written.
+// changed prints the decisions that were written, or returns the error.
+func (a *commands) changed(r *adr.Registry, err error, written ...adr.Record) error {
+	if err != nil {
+		return err
+	}
+	return a.printChanged(r, written...)
+}
+
 func (a *commands) printChanged(r *adr.Registry, changed ...adr.Record) error {
-	if a.JSON {
-		views := make([]decisionView, len(changed))
-		for i := range changed {
-			views[i] = viewOf(r, &changed[i])
-		}
-		return a.PrintJSON(map[string]any{"decisions": views})
-	}
-	rows := make([]decisionRow, len(changed))
-	for i := range changed {
-		rows[i] = rowOf(&changed[i])
-	}
-	a.printDecisions(rows...)
-	return nil
+	views := cli.Map(changed, func(d *adr.Record) decisionView { return viewOf(r, d) })
+	return a.Show(map[string]any{"decisions": views}, func() { a.printDecisions(cli.Map(changed, rowOf)) })
 }
 
-// atLeastOne requires one argument or more.
-func atLeastOne(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return fmt.Errorf("%s: %s is missing", cmd.Name(), name)
-		}
-		return nil
-	}
-}
-
-// draftFlags holds the content of a new decision, from flags.
 type draftFlags struct {
 	title, status, date, folder                          string
 	context, decision, consequences, confirmation, more  string
@@ -211,13 +188,11 @@ func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) 
 		}
 	}
 	if strings.TrimSpace(d.Title) == "" {
-		return d, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "title", Msg: "the text on standard input has no title",
-			Try: "Start it with a heading such as # Use an append-only log, or give --title."})
+		return d, cli.Invalid("title", "the text on standard input has no title", "Start it with a heading such as # Use an append-only log, or give --title.")
 	}
 	return d, nil
 }
 
-// alternative parses "title: why".
 func alternative(s string, chosen bool) adr.Alternative {
 	title, text, _ := strings.Cut(s, ": ")
 	return adr.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(text), Chosen: chosen}
@@ -271,23 +246,13 @@ func draftFromJSON(src []byte) (adr.Draft, error) {
 
 // draftOf returns the content of a parsed Markdown text as a draft for a new record.
 func draftOf(r *adr.Record) adr.Draft {
-	d := adr.Draft{Title: r.Title.Text, Status: r.Status, Date: r.Date, Context: joinTexts(r.Preamble.Text, r.Context.Text), Decision: r.Decision.Text,
+	d := adr.Draft{Title: r.Title.Text, Status: r.Status, Date: r.Date, Context: strings.Join(slices.DeleteFunc([]string{r.Preamble.Text, r.Context.Text}, func(s string) bool { return s == "" }), "\n\n"), Decision: r.Decision.Text,
 		Consequences: r.Consequences.Text, Confirmation: r.Confirmation.Text, More: r.More.Text, Deciders: textsOf(r.Deciders), Consulted: textsOf(r.Consulted),
 		Informed: textsOf(r.Informed), Tags: textsOf(r.Tags), Governs: textsOf(r.Governs), Drivers: textsOf(r.Drivers)}
 	for _, o := range r.Options {
 		d.Options = append(d.Options, adr.Alternative{Title: o.Title.Text, Text: o.Text, Pros: textsOf(o.Pros), Cons: textsOf(o.Cons), Chosen: o.Chosen})
 	}
 	return d
-}
-
-func joinTexts(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, "\n\n")
 }
 
 func (a *commands) decisionShowCommand() *cobra.Command {
@@ -307,11 +272,7 @@ func (a *commands) decisionShowCommand() *cobra.Command {
 					return err
 				}
 				v := viewOf(r, &d)
-				if a.JSON {
-					return a.PrintJSON(v)
-				}
-				a.printDecision(&v)
-				return nil
+				return a.Show(v, func() { a.printDecision(&v) })
 			})
 		},
 	}
@@ -331,21 +292,13 @@ func (a *commands) decisionHistoryCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows := make([]decisionRow, len(all))
-				for i := range all {
-					rows[i] = rowOf(&all[i])
-				}
-				if a.JSON {
-					return a.PrintJSON(map[string]any{"decisions": rows})
-				}
-				a.printDecisions(rows...)
-				return nil
+				rows := cli.Map(all, rowOf)
+				return a.Show(map[string]any{"decisions": rows}, func() { a.printDecisions(rows) })
 			})
 		},
 	}
 }
 
-// decisionView is a complete decision, in JSON.
 type decisionView struct {
 	decisionRow
 	StatusText   string            `json:"status_text,omitempty"` // as written in the file
@@ -399,10 +352,7 @@ func viewOf(r *adr.Registry, d *adr.Record) decisionView {
 
 func referencesOf(refs []adr.Reference) (out []string) {
 	for _, r := range refs {
-		name := r.ID
-		if name == "" {
-			name = r.Text
-		}
+		name := cmp.Or(r.ID, r.Text)
 		if r.Partial {
 			name += " (in part)"
 		}
@@ -412,11 +362,6 @@ func referencesOf(refs []adr.Reference) (out []string) {
 }
 
 func (a *commands) printDecision(v *decisionView) {
-	line := func(name string, texts ...string) {
-		if text := cli.Cell(strings.Join(texts, ", ")); text != "" {
-			fmt.Fprintf(a.Out, "%-13s  %s\n", name, text)
-		}
-	}
 	status := v.Status
 	if v.StatusText != "" && !strings.EqualFold(v.StatusText, status) {
 		status += " (\"" + cli.Truncate(cli.Cell(v.StatusText), 80) + "\")"
@@ -424,19 +369,10 @@ func (a *commands) printDecision(v *decisionView) {
 	if v.Archived {
 		status += ", archived"
 	}
-	line("decision", v.ID)
-	line("title", v.Title)
-	line("status", status)
-	line("date", v.Date)
-	line("file", v.Path)
-	line("deciders", v.Deciders...)
-	line("consulted", v.Consulted...)
-	line("informed", v.Informed...)
-	line("tags", v.Tags...)
-	line("governs", v.Governs...)
-	line("names", v.Names...)
-	line("supersedes", v.Supersedes...)
-	line("superseded by", v.SupersededBy...)
+	list := func(texts []string) string { return strings.Join(texts, ", ") }
+	a.PrintFields(13, "decision", v.ID, "title", v.Title, "status", status, "date", v.Date, "file", v.Path,
+		"deciders", list(v.Deciders), "consulted", list(v.Consulted), "informed", list(v.Informed), "tags", list(v.Tags),
+		"governs", list(v.Governs), "names", list(v.Names), "supersedes", list(v.Supersedes), "superseded by", list(v.SupersededBy))
 	part := func(title, text string) {
 		if text = strings.TrimRight(cli.Printable(text), "\n"); text != "" {
 			fmt.Fprintf(a.Out, "\n%s\n\n%s\n", title, text)
@@ -447,15 +383,14 @@ func (a *commands) printDecision(v *decisionView) {
 	part("DRIVERS", bulletList("- ", v.Drivers))
 	var options strings.Builder
 	for _, o := range v.Alternatives {
-		chosen := ""
+		what := cli.Cell(o.Title)
 		if o.Chosen {
-			chosen = " (chosen)"
+			what += " (chosen)"
 		}
-		why := ""
 		if o.Text != "" {
-			why = ": " + cli.Cell(o.Text)
+			what += ": " + cli.Cell(o.Text)
 		}
-		options.WriteString("- " + cli.Cell(o.Title) + chosen + why + "\n" + bulletList("  + ", o.Pros) + bulletList("  - ", o.Cons))
+		options.WriteString("- " + what + "\n" + bulletList("  + ", o.Pros) + bulletList("  - ", o.Cons))
 	}
 	part("OPTIONS", options.String())
 	part("DECISION", v.Decision)
@@ -467,7 +402,6 @@ func (a *commands) printDecision(v *decisionView) {
 	}
 }
 
-// bulletList formats a list, one item a line, with a mark before each.
 func bulletList(mark string, items []string) string {
 	var b strings.Builder
 	for _, i := range items {

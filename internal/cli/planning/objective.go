@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/code/objective"
 )
@@ -19,7 +18,7 @@ import (
 // objectiveCommand groups the commands for long-term goals. They read only the files and
 // don't open the store.
 func (a *commands) objectiveCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "objective",
 		Short: "Manage goals that outlast a session, and their progress",
 		Long: "Manage goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
@@ -27,25 +26,16 @@ func (a *commands) objectiveCommand() *cobra.Command {
 			"edits the lines that it must; a file that is broken is left alone.",
 		Example: `  ken objective create --title "Ship auth" --tasks "Design,Implement,Test"
   ken objective link OBJ-0001 Design --done`,
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.objectiveCreateCommand(), a.objectiveListCommand(), a.objectiveStatusCommand(), a.objectiveShowCommand(), a.objectiveLinkCommand(),
+	}, a.objectiveCreateCommand(), a.objectiveListCommand(), a.objectiveStatusCommand(), a.objectiveShowCommand(), a.objectiveLinkCommand(),
 		a.objectiveUpdateCommand())
-	return cmd
 }
 
-// withObjectives runs fn on the project's objectives.
 func (a *commands) withObjectives(fn func(*objective.Store) error) error {
-	root, err := a.Project()
+	r, err := a.Configuration()
 	if err != nil {
 		return err
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return err
-	}
-	s, err := objective.Open(root, objective.Options{Folder: cfg.Objectives.Folder})
+	s, err := objective.Open(r.Root, objective.Options{Folder: r.Config.Objectives.Folder})
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
@@ -64,18 +54,12 @@ func (a *commands) objectiveIDs(ctx context.Context) (out []string) {
 	return out
 }
 
-func objectiveStatuses() (out []string) {
-	for _, s := range objective.Statuses() {
-		out = append(out, string(s))
-	}
-	return out
-}
+func objectiveStatuses() []string { return cli.Words(objective.Statuses()) }
 
 func objectiveStatus(s string) (objective.Status, error) {
 	st := objective.Status(strings.ToLower(strings.TrimSpace(s)))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of an objective", s),
-			Try: "Use one of " + strings.Join(objectiveStatuses(), ", ") + "."})
+		return "", cli.Invalid("--status", fmt.Sprintf("%q is not a status of an objective", s), "Use one of "+strings.Join(objectiveStatuses(), ", ")+".")
 	}
 	return st, nil
 }
@@ -121,14 +105,12 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 	return cmd
 }
 
-// noteProblems prints unreadable files on standard error.
 func (a *commands) noteProblems(list []objective.Problem) {
 	for _, p := range list {
 		a.Note(fileProblem(p).String())
 	}
 }
 
-// objectiveView is an objective, in JSON.
 type objectiveView struct {
 	ID          string       `json:"id"`
 	Title       string       `json:"title"`
@@ -151,7 +133,6 @@ type progressView struct {
 	Share float64 `json:"share"` // 0 to 1
 }
 
-// goalTask is one step of an objective, in JSON.
 type goalTask struct {
 	Text   string     `json:"text"`
 	Done   bool       `json:"done"`
@@ -162,12 +143,11 @@ type goalTask struct {
 
 func objectiveViewOf(o *objective.Objective) objectiveView {
 	p := o.Progress()
-	v := objectiveView{ID: o.ID, Title: o.Title, Status: string(o.Status), Progress: progressView{p.Done, p.Total, p.Share()}, Owner: o.Owner, Tags: o.Tags,
-		Decisions: o.Decisions, Sessions: o.Sessions, Description: o.Description, Created: optionalTime(o.Created), Updated: optionalTime(o.Updated), Path: o.Path, Tasks: []goalTask{}}
-	for _, t := range o.Tasks {
-		v.Tasks = append(v.Tasks, goalTask{t.Text, t.Done, optionalTime(t.DoneAt), t.By, t.Claim})
-	}
-	return v
+	return objectiveView{ID: o.ID, Title: o.Title, Status: string(o.Status), Progress: progressView{p.Done, p.Total, p.Share()}, Owner: o.Owner, Tags: o.Tags,
+		Decisions: o.Decisions, Sessions: o.Sessions, Description: o.Description, Created: optionalTime(o.Created), Updated: optionalTime(o.Updated), Path: o.Path,
+		Tasks: cli.Map(o.Tasks, func(t *objective.Task) goalTask {
+			return goalTask{t.Text, t.Done, optionalTime(t.DoneAt), t.By, t.Claim}
+		})}
 }
 
 // optionalTime returns a pointer to a time, or nil for the zero time.
@@ -178,25 +158,20 @@ func optionalTime(t time.Time) *time.Time {
 	return &t
 }
 
-// printObjectives prints objectives as a table.
 func (a *commands) printObjectives(list ...objective.Objective) error {
-	views := make([]objectiveView, len(list))
-	rows := make([][]string, len(list))
-	for i := range list {
-		o := &list[i]
-		views[i] = objectiveViewOf(o)
-		changed := slices.MaxFunc([]time.Time{o.Created, o.Updated}, time.Time.Compare)
-		rows[i] = []string{o.ID, string(o.Status), o.Progress().String(), day(changed), o.Title}
+	return a.ShowTable(map[string]any{"objectives": cli.Map(list, objectiveViewOf)}, "there are no such objectives",
+		[]string{"ID", "STATUS", "DONE", "CHANGED", "TITLE"}, cli.Map(list, func(o *objective.Objective) []string {
+			changed := slices.MaxFunc([]time.Time{o.Created, o.Updated}, time.Time.Compare)
+			return []string{o.ID, string(o.Status), o.Progress().String(), day(changed), o.Title}
+		}))
+}
+
+// printChangedObjective prints an objective that was written, or returns the error.
+func (a *commands) printChangedObjective(o objective.Objective, err error) error {
+	if err != nil {
+		return err
 	}
-	switch {
-	case a.JSON:
-		return a.PrintJSON(map[string]any{"objectives": views})
-	case len(rows) == 0:
-		fmt.Fprintln(a.Err, "ken: there are no such objectives")
-		return nil
-	}
-	a.PrintTable([]string{"ID", "STATUS", "DONE", "CHANGED", "TITLE"}, rows)
-	return nil
+	return a.printObjectives(o)
 }
 
 func (a *commands) objectiveCreateCommand() *cobra.Command {
@@ -228,11 +203,7 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 			}
 			d.Tasks = append(splitCommas(tasks), each...)
 			return a.withObjectives(func(s *objective.Store) error {
-				o, err := s.Create(cmd.Context(), d)
-				if err != nil {
-					return err
-				}
-				return a.printObjectives(o)
+				return a.printChangedObjective(s.Create(cmd.Context(), d))
 			})
 		},
 	}
@@ -249,7 +220,6 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// splitCommas splits a list at commas.
 func splitCommas(s string) (out []string) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -283,7 +253,7 @@ func (a *commands) objectiveLinkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printLinked(&o)
+				return a.Show(objectiveViewOf(&o), func() { a.printProgress(&o) })
 			})
 		},
 	}
@@ -292,14 +262,6 @@ func (a *commands) objectiveLinkCommand() *cobra.Command {
 	f.StringVar(&l.By, "by", "", "a `NAME`: who did it; default you")
 	f.StringVar(&l.Claim, "claim", "", "the `ID` of the task's claim")
 	return cmd
-}
-
-func (a *commands) printLinked(o *objective.Objective) error {
-	if a.JSON {
-		return a.PrintJSON(objectiveViewOf(o))
-	}
-	a.printProgress(o)
-	return nil
 }
 
 func (a *commands) objectiveUpdateCommand() *cobra.Command {
@@ -339,24 +301,18 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 					*to.field = to.text
 				}
 			}
+			// A list must not be nil, which would leave it unchanged.
 			if given("tag") {
-				u.Tags = slices.DeleteFunc(tags, func(s string) bool { return s == "" }) // --tag "" gives an empty list
-				if u.Tags == nil {
-					u.Tags = []string{}
-				}
+				u.Tags = slices.DeleteFunc(append([]string{}, tags...), func(s string) bool { return s == "" }) // --tag "" gives an empty list
 			}
 			if given("tasks") || given("task") {
-				u.Remaining = append(append([]string{}, splitCommas(tasks)...), each...) // must not be nil, which would leave the tasks unchanged
+				u.Remaining = append(append([]string{}, splitCommas(tasks)...), each...)
 			}
 			if u.Remaining == nil && u.Status == nil && u.Title == nil && u.Description == nil && u.Owner == nil && u.Tags == nil && len(u.AddDecisions)+len(u.AddSessions) == 0 {
-				return errNothingToChange
+				return cli.Usagef("update: say what to change, with --status, --title, --description, --tasks, --tag or another flag")
 			}
 			return a.withObjectives(func(s *objective.Store) error {
-				o, err := s.Update(cmd.Context(), args[0], u)
-				if err != nil {
-					return err
-				}
-				return a.printObjectives(o)
+				return a.printChangedObjective(s.Update(cmd.Context(), args[0], u))
 			})
 		},
 	}
@@ -374,8 +330,6 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 	a.completeFlagWith(cmd, "decision", a.decisionIDs)
 	return cmd
 }
-
-var errNothingToChange = cli.UsageError(errors.New("update: say what to change, with --status, --title, --description, --tasks, --tag or another flag"))
 
 func (a *commands) objectiveStatusCommand() *cobra.Command {
 	return &cobra.Command{
@@ -413,11 +367,7 @@ func (a *commands) showObjective(ctx context.Context, id string, show func(*obje
 			return err
 		}
 		a.noteProblems(problems)
-		if a.JSON {
-			return a.PrintJSON(objectiveViewOf(&o))
-		}
-		show(&o)
-		return nil
+		return a.Show(objectiveViewOf(&o), func() { show(&o) })
 	})
 }
 
@@ -468,34 +418,19 @@ func taskNote(t objective.Task) string {
 }
 
 func (a *commands) printObjective(o *objective.Objective) {
-	line, at := a.printLine, a.printTime
-	line("objective", o.ID)
-	line("title", o.Title)
-	line("status", string(o.Status))
-	line("done", o.Progress().String())
-	line("owner", o.Owner)
-	line("tags", strings.Join(o.Tags, ", "))
-	line("decisions", strings.Join(o.Decisions, ", "))
-	line("sessions", strings.Join(o.Sessions, ", "))
-	at("created", o.Created)
-	at("changed", o.Updated)
-	line("file", o.Path)
+	a.PrintFields(9, "objective", o.ID, "title", o.Title, "status", string(o.Status), "done", o.Progress().String(), "owner", o.Owner,
+		"tags", strings.Join(o.Tags, ", "), "decisions", strings.Join(o.Decisions, ", "), "sessions", strings.Join(o.Sessions, ", "),
+		"created", minute(o.Created), "changed", minute(o.Updated), "file", o.Path)
 	a.printTasksOf(o, true)
 	if o.Description != "" {
 		fmt.Fprintf(a.Out, "\n%s\n", cli.Printable(o.Description))
 	}
 }
 
-// printLine prints a label and a text, or nothing if the text is empty.
-func (a *commands) printLine(name, text string) {
-	if text = cli.Cell(text); text != "" {
-		fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)
+// minute formats a time; "" for the zero time.
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-}
-
-// printTime is printLine for a time.
-func (a *commands) printTime(name string, when time.Time) {
-	if !when.IsZero() {
-		a.printLine(name, when.UTC().Format(cli.TimeFormat)+" UTC")
-	}
+	return t.UTC().Format(cli.TimeFormat) + " UTC"
 }

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,11 +67,7 @@ func (a *commands) showPlan(ctx context.Context, mermaid bool) error {
 	if mermaid && a.JSON {
 		return cli.Usagef("--mermaid and --json: give one of the two")
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return err
-	}
-	p, err := a.Plan(ctx, &cfg)
+	p, _, err := a.configuredPlan(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -84,6 +81,16 @@ func (a *commands) showPlan(ctx context.Context, mermaid bool) error {
 		a.printPlan(p)
 	}
 	return nil
+}
+
+// configuredPlan returns the plan of the configuration, which may be nil, with the configuration.
+func (a *commands) configuredPlan(ctx context.Context) (*plan.Plan, *config.Resolved, error) {
+	r, err := a.Configuration()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := a.Plan(ctx, &r.Config)
+	return p, r, err
 }
 
 const noPlan = "there is no plan: no agent of the configuration declares what it produces or requires"
@@ -118,9 +125,7 @@ func (a *commands) printPlan(p *plan.Plan) {
 				requires = append(requires, n.Token.String()+" of "+n.From)
 			}
 		}
-		for _, t := range s.Agent.Produces {
-			produces = append(produces, t.String())
-		}
+		produces = cli.Map(s.Agent.Produces, func(t *plan.Token) string { return t.String() })
 		rows = append(rows, []string{strconv.Itoa(s.Stage), s.Agent.Name, strings.Join(requires, ", "), strings.Join(there, ", "), strings.Join(produces, ", ")})
 	}
 	a.PrintTable([]string{"STAGE", "AGENT", "REQUIRES", "REQUIRES, AND IS THERE", "PRODUCES"}, rows)
@@ -144,7 +149,6 @@ func newPlanProgress(a *commands, root string, p *plan.Plan) *planProgress {
 	return v
 }
 
-// planEventView is a line of ken plan run --json.
 type planEventView struct {
 	Time    time.Time    `json:"time"`
 	Event   runner.State `json:"event"`
@@ -239,11 +243,11 @@ func (a *commands) planRunCommand() *cobra.Command {
   ken plan run --resume`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			cfg, _, err := a.Configuration()
+			r, err := a.Configuration()
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			for _, agent := range cfg.Agents {
+			for _, agent := range r.Config.Agents {
 				if !slices.Contains(args, agent.Name) {
 					names = append(names, agent.Name)
 				}
@@ -263,11 +267,7 @@ func (a *commands) runPlan(ctx context.Context, names []string, o *planRunOption
 	if o.workers < 1 || o.workers > runner.MaxWorkers {
 		return cli.Usagef("--workers: %d is not from 1 to %d", o.workers, runner.MaxWorkers)
 	}
-	cfg, _, err := a.Configuration()
-	if err != nil {
-		return err
-	}
-	p, err := a.Plan(ctx, &cfg)
+	p, r, err := a.configuredPlan(ctx)
 	if err != nil {
 		return err
 	}
@@ -278,31 +278,17 @@ func (a *commands) runPlan(ctx context.Context, names []string, o *planRunOption
 		a.Note(noPlan)
 		return nil
 	}
-	report, err := a.startPlan(ctx, p, names, &cfg, o)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("name the run: %w", err)
+	}
+	show := newPlanProgress(a, r.Root, p)
+	report, err := runner.Run(ctx, p, runner.Options{Root: r.Root, State: r.Config.State(r.Root), ID: id.String(), Agents: names,
+		Workers: o.workers, Resume: o.resume, FailFast: o.failFast, Progress: show.event, Output: show.line})
 	if report == nil {
 		return err
 	}
-	if printed := a.printRun(report); err == nil {
-		err = printed
-	}
-	if err == nil {
-		err = notDone(report)
-	}
-	return err
-}
-
-func (a *commands) startPlan(ctx context.Context, p *plan.Plan, names []string, cfg *config.Config, o *planRunOptions) (*runner.Report, error) {
-	root, err := a.Project()
-	if err != nil {
-		return nil, err
-	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("name the run: %w", err)
-	}
-	show := newPlanProgress(a, root, p)
-	return runner.Run(ctx, p, runner.Options{Root: root, State: cfg.State(root), ID: id.String(), Agents: names,
-		Workers: o.workers, Resume: o.resume, FailFast: o.failFast, Progress: show.event, Output: show.line})
+	return cmp.Or(err, a.printRun(report), notDone(report))
 }
 
 // notDone returns the error of a run in which not all agents succeeded.
@@ -320,7 +306,6 @@ func notDone(r *runner.Report) error {
 		Try: "Fix the cause, and continue with ken plan run --resume."}
 }
 
-// planEndView is the last line of a run, in JSON.
 type planEndView struct {
 	Event   string               `json:"event"`
 	ID      string               `json:"id"`
@@ -330,7 +315,6 @@ type planEndView struct {
 	Counts  map[runner.State]int `json:"counts"`
 }
 
-// printRun prints the result of each agent.
 func (a *commands) printRun(r *runner.Report) error {
 	if a.JSON {
 		v := planEndView{Event: "end", ID: r.ID, OK: r.OK(), Seconds: r.Ended.Sub(r.Started).Seconds(), Agents: len(r.Outcomes), Counts: map[runner.State]int{}}
@@ -339,15 +323,13 @@ func (a *commands) printRun(r *runner.Report) error {
 		}
 		return json.NewEncoder(a.Out).Encode(v)
 	}
-	var rows [][]string
-	for _, o := range r.Outcomes {
+	a.PrintTable([]string{"AGENT", "STATE", "TOOK", "WHY"}, cli.Map(r.Outcomes, func(o *runner.Outcome) []string {
 		worked := ""
 		if !o.Started.IsZero() {
 			worked = formatDuration(o.Ended.Sub(o.Started))
 		}
-		rows = append(rows, []string{o.Agent, string(o.State), worked, o.Reason})
-	}
-	a.PrintTable([]string{"AGENT", "STATE", "TOOK", "WHY"}, rows)
+		return []string{o.Agent, string(o.State), worked, o.Reason}
+	}))
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
@@ -17,15 +16,11 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := cli.Desk(l, s).Editor().Tasks(ctx, edit.TaskFilter{})
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+cli.Truncate(cli.Cell(all[i].Title), 60))
-	}
-	return out, err
+	return cli.Map(all, func(t *task.Task) string { return t.ID + "\t" + cli.Truncate(cli.Cell(t.Title), 60) }), err
 }
 
-// tasksOptions holds the flags that select tasks.
 type tasksOptions struct {
 	statuses []string
 	about    string
@@ -70,19 +65,13 @@ func (a *commands) tasksFlags(cmd *cobra.Command, o *tasksOptions) {
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 }
 
-func statusWords() (out []string) {
-	for _, s := range task.Statuses() {
-		out = append(out, string(s))
-	}
-	return out
-}
+func statusWords() []string { return cli.Words(task.Statuses()) }
 
 // taskStatus parses a status as people write it: in-progress is in_progress.
 func taskStatus(s string) (task.Status, error) {
 	st := task.Status(strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))))
 	if !st.Valid() {
-		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is not a status of a task", s),
-			Try: "Use one of " + strings.Join(statusWords(), ", ") + "."})
+		return "", cli.Invalid("--status", fmt.Sprintf("%q is not a status of a task", s), "Use one of "+strings.Join(statusWords(), ", ")+".")
 	}
 	return st, nil
 }
@@ -102,31 +91,20 @@ func (a *commands) listTasks(ctx context.Context, o *tasksOptions) error {
 		}
 		want.Statuses = append(want.Statuses, st)
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		tasks, err := cli.Desk(l, s).Editor().Tasks(ctx, want)
+	return a.WithEditor(ctx, func(e *edit.Editor) error {
+		tasks, err := e.Tasks(ctx, want)
 		if err != nil {
-			return cli.AsUsageError(err)
+			return err
 		}
-		switch {
-		case a.JSON:
-			return a.PrintJSON(map[string]any{"tasks": tasks})
-		case len(tasks) == 0:
-			fmt.Fprintln(a.Err, "ken: there are no such tasks")
-			return nil
-		}
-		a.printTasks(tasks...)
-		return nil
+		return a.showTasks(map[string]any{"tasks": tasks}, tasks...)
 	})
 }
 
-// printTasks prints tasks as a table.
-func (a *commands) printTasks(tasks ...task.Task) {
-	rows := make([][]string, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
-		rows[i] = []string{t.ID, cli.TaskState(t), day(t.ExpiresAt), strings.Join(t.About, ", "), t.Title}
-	}
-	a.PrintTable([]string{"ID", "STATUS", "EXPIRES", "ABOUT", "TITLE"}, rows)
+// showTasks prints v with --json, and otherwise the tasks as a table.
+func (a *commands) showTasks(v any, tasks ...task.Task) error {
+	return a.ShowTable(v, "there are no such tasks", []string{"ID", "STATUS", "EXPIRES", "ABOUT", "TITLE"}, cli.Map(tasks, func(t *task.Task) []string {
+		return []string{t.ID, cli.TaskState(t), day(t.ExpiresAt), strings.Join(t.About, ", "), t.Title}
+	}))
 }
 
 func day(t time.Time) string {
@@ -154,19 +132,17 @@ func (a *commands) taskAddCommand() *cobra.Command {
 			if n.Scope, n.ExpiresAt, err = cli.ScopeAndExpiry(scope, expires, time.Now().UTC()); err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
-				t, err := cli.Desk(l, s).Editor().CreateTask(cmd.Context(), n)
+			return a.WithEditor(cmd.Context(), func(e *edit.Editor) error {
+				t, err := e.CreateTask(cmd.Context(), n)
 				if err != nil {
-					return cli.AsUsageError(err)
+					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(t)
-				}
-				fmt.Fprintln(a.Out, t.ID)
-				if len(about) == 0 && len(t.About) > 0 {
-					a.Note("about " + strings.Join(t.About, ", "))
-				}
-				return nil
+				return a.Show(t, func() {
+					fmt.Fprintln(a.Out, t.ID)
+					if len(about) == 0 && len(t.About) > 0 {
+						a.Note("about " + strings.Join(t.About, ", "))
+					}
+				})
 			})
 		},
 	}
@@ -220,16 +196,12 @@ func (a *commands) taskUpdateCommand() *cobra.Command {
 			if change == (edit.TaskChange{}) {
 				return cli.Usagef("update: say what to change, with --status, --title, --about or --expires")
 			}
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
-				t, err := cli.Desk(l, s).Editor().UpdateTask(cmd.Context(), args[0], change)
+			return a.WithEditor(cmd.Context(), func(e *edit.Editor) error {
+				t, err := e.UpdateTask(cmd.Context(), args[0], change)
 				if err != nil {
-					return cli.AsUsageError(err)
+					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(t)
-				}
-				a.printTasks(t)
-				return nil
+				return a.showTasks(t, t)
 			})
 		},
 	}
@@ -252,35 +224,22 @@ func (a *commands) taskShowCommand() *cobra.Command {
 		Args:              cli.ExactArgs("ID"),
 		ValidArgsFunction: a.Complete(taskIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
-				t, err := cli.Desk(l, s).Editor().Task(cmd.Context(), args[0])
+			return a.WithEditor(cmd.Context(), func(e *edit.Editor) error {
+				t, err := e.Task(cmd.Context(), args[0])
 				if err != nil {
-					return cli.AsUsageError(err)
+					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(t)
-				}
-				a.printTask(&t)
-				return nil
+				return a.Show(t, func() { a.printTask(&t) })
 			})
 		},
 	}
 }
 
 func (a *commands) printTask(t *task.Task) {
-	line, at := a.printLine, a.printTime
-	line("task", t.ID)
-	line("title", t.Title)
 	state := string(t.Status)
 	if t.Expired {
 		state += ", expired"
 	}
-	line("status", state)
-	line("about", strings.Join(t.About, ", "))
-	at("created", t.CreatedAt)
-	at("changed", t.UpdatedAt)
-	at("expires", t.ExpiresAt)
-	at("over", t.CompletedAt)
-	at("kept till", t.RetentionUntil)
-	line("claim", t.ClaimID)
+	a.PrintFields(9, "task", t.ID, "title", t.Title, "status", state, "about", strings.Join(t.About, ", "), "created", minute(t.CreatedAt),
+		"changed", minute(t.UpdatedAt), "expires", minute(t.ExpiresAt), "over", minute(t.CompletedAt), "kept till", minute(t.RetentionUntil), "claim", t.ClaimID)
 }

@@ -170,7 +170,6 @@ func (s *serving) watchOwners(l *middleware.Layer, owners []string) {
 	}
 }
 
-// storeState returns the figures of an owner's store.
 func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics.State, error) {
 	e, release, err := l.Store(ctx, owner)
 	if err != nil {

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 )
 
 func (a *commands) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.WithSubcommands(&cobra.Command{
 		Use:   "key",
 		Short: "Create, list and revoke keys of the gateway",
 		Example: `  ken key create ci --rights chat
@@ -28,11 +27,7 @@ func (a *commands) keyCommand() *cobra.Command {
 		Long: "Keys open ken serve: each has an owner, whose knowledge it works with, and rights, and may have limits. They are kept as hashes in " +
 			"the project's state, in a file that you alone can read; a ken serve that runs takes up what changes with the next request. Keys " +
 			"under gateway.keys count beside them.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
-	return cmd
+	}, a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
 }
 
 func (a *commands) keyCreateCommand() *cobra.Command {
@@ -99,11 +94,10 @@ func (a *commands) keyRevokeCommand() *cobra.Command {
 // keyFile returns the configuration that ken serve would use here, and the keys that
 // ken key created for it.
 func (a *commands) keyFile() (*config.Resolved, *operator.Keys, error) {
-	r, err := a.Resolve()
+	r, err := a.Configuration()
 	if err != nil {
 		return nil, nil, err
 	}
-	a.WarnUntrusted(r)
 	err = cli.SkipFiles(r, func(string) {}) // it may move the state elsewhere
 	return r, operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil), err
 }
@@ -136,10 +130,7 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 	}
 	secret, made, err := keys.Create(ctx, k, r.Config.Gateway.Keys)
 	if err != nil {
-		if errors.Is(err, ken.ErrInvalid) {
-			return cli.UsageError(err)
-		}
-		return err
+		return cli.AsUsageError(err)
 	}
 	if a.JSON {
 		return a.PrintJSON(struct {
@@ -155,7 +146,6 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 	return nil
 }
 
-// keyView is a key in a list, in JSON.
 type keyView struct {
 	operator.Key
 	Configured bool `json:"configured,omitempty"` // configured under gateway.keys
@@ -177,21 +167,12 @@ func (a *commands) listKeys() error {
 	for _, k := range r.Config.Gateway.Keys {
 		views = append(views, keyView{Key: operator.Key{GatewayKey: k}, Configured: true})
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]any{"keys": views})
-	}
-	if len(views) == 0 {
-		fmt.Fprintln(a.Err, "ken: there are no keys: whoever reaches the gateway on this machine may use it")
-		return nil
-	}
-	rows := make([][]string, len(views))
-	for i := range views {
-		k := &views[i]
-		rows[i] = []string{k.Name, cmp.Or(k.Owner, r.Config.Knowledge.Owner), cmp.Or(strings.Join(k.Rights, ","), "chat,read,write"),
+	rows := cli.Map(views, func(k *keyView) []string {
+		return []string{k.Name, cmp.Or(k.Owner, r.Config.Knowledge.Owner), cmp.Or(strings.Join(k.Rights, ","), "chat,read,write"),
 			cmp.Or(strings.Join(k.Models, ","), "all"), limit(k.RequestsPerDay), limit(k.TokensPerDay), k.state(time.Now())}
-	}
-	a.PrintTable([]string{"NAME", "OWNER", "RIGHTS", "MODELS", "REQUESTS/DAY", "TOKENS/DAY", "STATE"}, rows)
-	return nil
+	})
+	return a.ShowTable(map[string]any{"keys": views}, "there are no keys: whoever reaches the gateway on this machine may use it",
+		[]string{"NAME", "OWNER", "RIGHTS", "MODELS", "REQUESTS/DAY", "TOKENS/DAY", "STATE"}, rows)
 }
 
 func limit(n int) string {
@@ -232,9 +213,5 @@ func (a *commands) revokeKey(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(k)
-	}
-	fmt.Fprintln(a.Out, k.Name)
-	return nil
+	return a.Show(k, func() { fmt.Fprintln(a.Out, k.Name) })
 }

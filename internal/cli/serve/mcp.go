@@ -19,7 +19,6 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// mcpOptions holds the flags of mcp.
 type mcpOptions struct {
 	http           string
 	project, agent string
@@ -61,20 +60,14 @@ func (a *commands) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// caller returns the client's identity from the flags.
 func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
 	c := tools.Caller{Owner: owner, Project: o.project, Agent: o.agent, Rights: []tools.Right{tools.Read, tools.Write}}
 	if o.readOnly {
 		c.Rights = []tools.Right{tools.Read}
 	}
-	for _, s := range o.scopes {
-		scope, err := ken.ParseScope(s)
-		if err != nil {
-			return c, cli.UsageError(err)
-		}
-		c.Scopes = append(c.Scopes, scope)
-	}
-	return c, nil
+	var err error
+	c.Scopes, err = cli.ParseScopes(o.scopes)
+	return c, err
 }
 
 func (a *commands) mcp(ctx context.Context, o *mcpOptions) error {
@@ -136,7 +129,7 @@ func loopbackAddress(addr string) error {
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--http", Msg: addr + " is not an address with a port", Try: "Give one such as 127.0.0.1:7777."})
+		return cli.Invalid("--http", addr+" is not an address with a port", "Give one such as 127.0.0.1:7777.")
 	}
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil

@@ -1,3 +1,4 @@
+// Package serve provides the commands that serve other programs: the gateway and its keys, and the MCP server.
 package serve
 
 import (
@@ -27,13 +28,19 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// openAI is the default upstream.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.serveCommand(), c.keyCommand(), c.mcpCommand()}
+}
+
 const openAI = "https://api.openai.com/v1"
 
 // noUpstream is the value of --upstream for none.
 const noUpstream = "none"
 
-// serveOptions holds the flags of serve.
 type serveOptions struct {
 	upstream, listen, log string
 	debug, child, shared  bool
@@ -288,13 +295,11 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr, child boo
 	if told["console"] != "" {
 		fmt.Fprintf(a.Err, "ken: what it knows, and what waits for you: %s\n", told["console"])
 	}
-	if a.JSON {
-		return a.PrintJSON(told)
-	}
-	if !a.Quiet {
-		fmt.Fprintf(a.Out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
-	}
-	return nil
+	return a.Show(told, func() {
+		if !a.Quiet {
+			fmt.Fprintf(a.Out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
+		}
+	})
 }
 
 // secondSignal returns a context that ends with the first signal after the one that
@@ -353,10 +358,8 @@ func (a *commands) serveKey(k config.GatewayKey) error {
 		return err
 	}
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "["), "]")
-	if a.JSON {
-		return a.PrintJSON(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line})
-	}
-	fmt.Fprintf(a.Out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
-	fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
-	return nil
+	return a.Show(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line}, func() {
+		fmt.Fprintf(a.Out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
+		fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
+	})
 }

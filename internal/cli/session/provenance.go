@@ -51,8 +51,8 @@ func (a *commands) provenanceCommand() *cobra.Command {
 }
 
 func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
-	if q.Limit < 1 || q.Limit > provenance.MaxLimit {
-		return cli.Usagef("--limit: %d is outside 1..%d", q.Limit, provenance.MaxLimit)
+	if err := cli.Between("--limit", q.Limit, 1, provenance.MaxLimit); err != nil {
+		return err
 	}
 	if q.Offset < 0 {
 		return cli.Usagef("--offset: %d is negative", q.Offset)
@@ -65,11 +65,7 @@ func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		a.printProvenance(&v)
-		return nil
+		return a.Show(v, func() { a.printProvenance(&v) })
 	})
 }
 
@@ -119,7 +115,6 @@ func (a *commands) printProvenance(v *provenance.View) {
 	a.noteOmitted(v)
 }
 
-// pieceLine formats a piece of evidence on one line.
 func pieceLine(p *provenance.Piece) string {
 	line := string(p.Kind) + " " + cli.Cell(p.Reference)
 	if p.ExitCode != nil {
@@ -146,7 +141,6 @@ func pieceLine(p *provenance.Piece) string {
 	return line
 }
 
-// noteOmitted prints how much is not shown.
 func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {

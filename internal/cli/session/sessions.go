@@ -1,6 +1,8 @@
+// Package session provides the commands that show what sessions did and what was harvested from them.
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,20 +19,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := l.Operator().Journal(s.Owner()).List(ctx)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(cli.TimeFormat)+", "+string(all[i].State))
-	}
-	return out, err
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{c.sessionsCommand(), c.harvestCommand(), c.jobsCommand(), c.provenanceCommand(), c.runCommand()}
 }
 
-func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
+	all, err := l.Operator().Journal(s.Owner()).List(ctx)
+	return cli.Map(all, func(i *session.Info) string {
+		return i.ID + "\t" + i.Active.UTC().Format(cli.TimeFormat) + ", " + string(i.State)
+	}), err
+}
+
+func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error) {
 	all, err := l.Operator().Jobs(s.Owner()).List(ctx)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
-	}
-	return out, err
+	return cli.Map(all, func(j *jobs.Job) string { return j.ID + "\t" + j.Kind + ", " + string(j.State) }), err
 }
 
 func (a *commands) sessionsCommand() *cobra.Command {
@@ -77,25 +83,12 @@ func (a *commands) listSessions(ctx context.Context) error {
 		if failed != nil && len(all) == 0 {
 			return failed
 		}
-		switch {
-		case a.JSON:
-			if err := a.PrintJSON(map[string]any{"sessions": all}); err != nil {
-				return err
-			}
-		case len(all) == 0:
-			fmt.Fprintln(a.Err, "ken: there was no session yet")
-		default:
-			a.printSessions(all)
-		}
-		return failed
+		return cmp.Or(a.showSessions(all), failed)
 	})
 }
 
-func (a *commands) printSessions(all []session.Info) {
-	ids := make([]string, len(all))
-	for i := range all {
-		ids[i] = all[i].ID
-	}
+func (a *commands) showSessions(all []session.Info) error {
+	ids := cli.Map(all, func(s *session.Info) string { return s.ID })
 	if cli.IsTerminal(a.Out) {
 		ids = cli.UniquePrefixes(ids)
 	}
@@ -104,10 +97,9 @@ func (a *commands) printSessions(all []session.Info) {
 		s := &all[i]
 		rows[i] = []string{ids[i], s.Active.UTC().Format(cli.TimeFormat), string(s.State), fmt.Sprint(s.Messages), s.Agent, outcomeOf(s)}
 	}
-	a.PrintTable([]string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
+	return a.ShowTable(map[string]any{"sessions": all}, "there was no session yet", []string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
 }
 
-// outcomeOf describes a session's outcome in a line.
 func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
@@ -160,11 +152,7 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 		if err := cli.ForgetJournal(ctx, l, s, info.ID); err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"forgotten": []string{info.ID}})
-		}
-		fmt.Fprintln(a.Out, cli.Cell(info.ID))
-		return nil
+		return a.Show(map[string]any{"forgotten": []string{info.ID}}, func() { fmt.Fprintln(a.Out, cli.Cell(info.ID)) })
 	})
 }
 
@@ -191,41 +179,24 @@ func (a *commands) showSession(ctx context.Context, id string) error {
 		if v.Claims, err = l.Operator().CameOf(ctx, s, &info); err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.PrintJSON(v)
-		}
-		a.printSession(&v)
-		return nil
+		return a.Show(v, func() { a.printSession(&v) })
 	})
 }
 
 func (a *commands) printSession(v *sessionView) {
-	line := func(name, text string) {
-		if text = cli.Cell(text); text != "" {
-			fmt.Fprintf(a.Out, "%-10s  %s\n", name, text)
-		}
-	}
-	line("session", v.ID)
-	line("state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "))
-	line("part of", v.Parent)
-	line("agent", v.Agent)
-	line("messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(cli.TimeFormat), v.Active.UTC().Format(cli.TimeFormat)))
+	a.PrintFields(10, "session", v.ID, "state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "), "part of", v.Parent, "agent", v.Agent,
+		"messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(cli.TimeFormat), v.Active.UTC().Format(cli.TimeFormat)))
 	if cp := v.Checkpoint; cp != nil {
-		line("goal", cp.Goal)
-		line("files", strings.Join(cp.Files, ", "))
-		line("open", strings.Join(cp.Open, " · "))
-		line("last step", cp.LastStep)
+		a.PrintFields(10, "goal", cp.Goal, "files", strings.Join(cp.Files, ", "), "open", strings.Join(cp.Open, " · "), "last step", cp.LastStep)
 	}
-	line("came of it", outcomeOf(&v.Info))
+	a.PrintFields(10, "came of it", outcomeOf(&v.Info))
 	if len(v.Claims) == 0 {
 		return
 	}
 	fmt.Fprintln(a.Out)
-	rows := make([][]string, len(v.Claims))
-	for i := range v.Claims {
-		c := &v.Claims[i]
-		rows[i] = []string{a.ShortID(c.ID), string(c.Kind), string(c.Status), cli.Headline(&c.Claim)}
-	}
+	rows := cli.Map(v.Claims, func(c *inspect.Claim) []string {
+		return []string{a.ShortID(c.ID), string(c.Kind), string(c.Status), cli.Headline(&c.Claim)}
+	})
 	a.PrintTable([]string{"ID", "KIND", "STATUS", "TEXT"}, rows)
 }
 
@@ -255,62 +226,39 @@ func (a *commands) harvestCommand() *cobra.Command {
 
 // withHarvest runs fn, then every due job, and shows the progress.
 func (a *commands) withHarvest(ctx context.Context, fn func(*middleware.Layer) error) error {
-	p := a.Progress()
-	defer p.Done()
-	l, err := a.Layer(ctx, p)
-	if err != nil {
+	return a.WithLayer(ctx, func(l *middleware.Layer, p *cli.Progress) error {
+		if err := fn(l); err != nil {
+			return err
+		}
+		report, err := l.Harvest(ctx, a.Owner)
+		p.Done()
+		if len(report.Jobs) > 0 || err == nil {
+			err = errors.Join(err, a.printReport(&report))
+		}
 		return err
-	}
-	if err := fn(l); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	report, err := l.Harvest(ctx, a.Owner)
-	p.Done()
-	if len(report.Jobs) > 0 || err == nil {
-		err = errors.Join(err, a.printReport(&report))
-	}
-	return errors.Join(err, l.Close())
+	})
 }
 
 // printReport prints the results of the jobs that ran, and returns an error if one
 // failed.
 func (a *commands) printReport(r *jobs.Report) error {
-	switch {
-	case a.JSON:
-		if err := a.printJobsJSON(r.Jobs); err != nil {
-			return err
-		}
-	case len(r.Jobs) == 0:
-		fmt.Fprintln(a.Err, "ken: nothing is due")
-	default:
-		a.printJobs(r.Jobs)
-	}
-	if n := r.Retried + r.Dead; n > 0 {
+	err := a.showJobs(r.Jobs, "nothing is due")
+	if n := r.Retried + r.Dead; err == nil && n > 0 {
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("%d of %d jobs failed", n, len(r.Jobs)),
 			Try: "See ken jobs for the reason; ken jobs retry ID runs one again."}
 	}
-	return nil
+	return err
 }
 
 func (a *commands) harvestAgain(ctx context.Context, id string) error {
-	p := a.Progress()
-	defer p.Done()
-	l, err := a.Layer(ctx, p)
-	if err != nil {
-		return err
-	}
-	out, err := l.Operator().HarvestAgain(ctx, a.Owner, id)
-	p.Done()
-	switch {
-	case err != nil:
-	case a.JSON:
-		err = a.PrintJSON(struct {
-			Outcome session.Outcome `json:"outcome"`
-		}{out})
-	default:
-		fmt.Fprintln(a.Out, cli.Cell(out.Describe()))
-	}
-	return errors.Join(err, l.Close())
+	return a.WithLayer(ctx, func(l *middleware.Layer, p *cli.Progress) error {
+		out, err := l.Operator().HarvestAgain(ctx, a.Owner, id)
+		p.Done()
+		if err != nil {
+			return err
+		}
+		return a.Show(map[string]any{"outcome": out}, func() { fmt.Fprintln(a.Out, cli.Cell(out.Describe())) })
+	})
 }
 
 func (a *commands) jobsCommand() *cobra.Command {
@@ -364,25 +312,16 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 		case jobs.Queued, jobs.Running, jobs.Done, jobs.Dead:
 			states = append(states, s)
 		default:
-			return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--state", Msg: fmt.Sprintf("%q is no state of a job", state),
-				Try: "Use queued, running, done or dead."})
+			return cli.Invalid("--state", fmt.Sprintf("%q is no state of a job", state), "Use queued, running, done or dead.")
 		}
 	}
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error, all holds the jobs that can be read.
 		all, failed := l.Operator().Jobs(a.Owner).List(ctx, states...)
-		switch {
-		case failed != nil && len(all) == 0:
-		case a.JSON:
-			if err := a.printJobsJSON(all); err != nil {
-				return err
-			}
-		case len(all) == 0:
-			fmt.Fprintln(a.Err, "ken: there are no jobs")
-		default:
-			a.printJobs(all)
+		if failed != nil && len(all) == 0 {
+			return failed
 		}
-		return failed
+		return cmp.Or(a.showJobs(all, "there are no jobs"), failed)
 	})
 }
 
@@ -395,35 +334,21 @@ func (a *commands) removeJob(ctx context.Context, id string) error {
 		if err := q.Remove(ctx, id); err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"removed": []string{id}})
-		}
-		fmt.Fprintln(a.Out, id)
-		return nil
+		return a.Show(map[string]any{"removed": []string{id}}, func() { fmt.Fprintln(a.Out, id) })
 	})
 }
 
-func (a *commands) printJobsJSON(all []jobs.Job) error {
-	if all == nil {
-		all = []jobs.Job{}
-	}
-	return a.PrintJSON(map[string]any{"jobs": all})
-}
-
-func (a *commands) printJobs(all []jobs.Job) {
-	rows := make([][]string, len(all))
-	for i := range all {
-		j := &all[i]
+func (a *commands) showJobs(all []jobs.Job, none string) error {
+	rows := cli.Map(all, func(j *jobs.Job) []string {
 		id := j.ID
 		if cli.IsTerminal(a.Out) { // the id is a hash; its beginning identifies it
 			id = id[:min(cli.ShortIDLength, len(id))]
 		}
-		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), resultOf(j)}
-	}
-	a.PrintTable([]string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
+		return []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), resultOf(j)}
+	})
+	return a.ShowTable(map[string]any{"jobs": append([]jobs.Job{}, all...)}, none, []string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
 }
 
-// resultOf describes a job's outcome in a line.
 func resultOf(j *jobs.Job) string {
 	switch {
 	case j.State == jobs.Running && j.Progress != nil:

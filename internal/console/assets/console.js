@@ -1,6 +1,6 @@
-// What a page can't do by itself: search as one types, follow changes, single keys.
-// Every page works without this file. It makes no markup: what it puts into the page
-// is what the server sent for this origin's own addresses.
+// Adds to the pages what HTML alone can't do: search while typing, live updates and keyboard
+// shortcuts. Every page works without this file. It creates no markup: it only inserts pages
+// that the server sent for paths of this origin.
 'use strict';
 (() => {
   const policy = window.trustedTypes
@@ -12,9 +12,9 @@
   const all = (css, of = document) => [...of.querySelectorAll(css)];
   const typing = (el) => !!el && el.matches('input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]');
 
-  // ---- Pages of ours, fetched and put in place.
+  // ---- Fetching a page of the console and inserting it.
 
-  async function fetched(request, options = {}) {
+  async function fetchPage(request, options = {}) {
     const answer = await fetch(request, { credentials: 'same-origin', headers: { Accept: 'text/html' }, ...options });
     const kind = answer.headers.get('Content-Type') || '';
     if (!kind.startsWith('text/html') || new URL(answer.url).origin !== location.origin) throw new Error('no page');
@@ -22,10 +22,10 @@
     return { doc, url: answer.url, status: answer.status };
   }
 
-  // held remembers what has the focus, so that it can be found again among new elements:
-  // by its id, else the same thing in the same item of a list, else in the item that has
-  // taken its place.
-  function held() {
+  // rememberFocus remembers the focused element, and returns a function that focuses it again
+  // after elements were replaced: the element with the same id, else the same element of the
+  // same list item, else an element of the item now at that position.
+  function rememberFocus() {
     const el = document.activeElement;
     if (!el || el === document.body) return () => {};
     const item = el.closest('[data-item]');
@@ -40,7 +40,7 @@
         const items = all('[data-item]');
         const same = item.id && document.getElementById(item.id);
         const now = same || items[Math.min(at, items.length - 1)];
-        // What was done to an item that stays can be done to the next one that it is open for.
+        // If the item is still there, go on to the next item with the same action.
         const from = same ? items.slice(items.indexOf(same)) : [now];
         const open = now && key && from.map((i) => $(`[data-key="${CSS.escape(key)}"]`, i)).find(Boolean);
         to = now && (open || (same && all('a, button, input', now)[within])
@@ -52,9 +52,10 @@
     };
   }
 
-  // read remembers the first item of a list in view, unless the page is at its top, so that
-  // what comes in above it does not shift what is being read.
-  function read() {
+  // rememberScroll remembers the first list item in view, and returns a function that scrolls it
+  // back to its position, so that new items above it don't move the text. It does nothing at the
+  // top of the page.
+  function rememberScroll() {
     const item = scrollY > 0 && all('[data-item][id]').find((el) => el.getBoundingClientRect().bottom > 0);
     if (!item) return () => {};
     const { id } = item;
@@ -65,58 +66,58 @@
     };
   }
 
-  // replace puts the regions of a fetched page in the place of this page's. One in which
-  // somebody is typing stays as it is.
-  function replace(doc, only) {
-    const back = held();
-    const stay = read();
+  // replaceRegions replaces the regions of this page with those of a fetched page, except a
+  // region in which the visitor is typing or choosing.
+  function replaceRegions(doc, only) {
+    const restoreFocus = rememberFocus();
+    const restoreScroll = rememberScroll();
     for (const old of all('[data-region]')) {
       const now = $(`[data-region="${CSS.escape(old.dataset.region)}"]`, doc);
       if (!now || (only && !only(old)) || old.isEqualNode(now)) continue;
       if (old.contains(document.activeElement) && typing(document.activeElement)) continue;
       if ($('details[open] form', old) || $('input:checked[data-choose]', old)) continue;
-      if (now.dataset.say && now.dataset.say !== old.dataset.say) say(now.dataset.say);
+      if (now.dataset.say && now.dataset.say !== old.dataset.say) announce(now.dataset.say);
       old.replaceWith(document.adoptNode(now));
     }
-    here();
-    back();
-    stay();
+    scrollToSection();
+    restoreFocus();
+    restoreScroll();
   }
 
-  // here has the section that one is in in view, where there is no room for all of them.
-  function here() {
+  // scrollToSection scrolls the navigation to the current section, on narrow screens.
+  function scrollToSection() {
     const section = $('[data-region=nav] .here');
     if (section) section.closest('nav').scrollLeft = section.offsetLeft - 24;
   }
-  here();
+  scrollToSection();
 
-  let shows = 0; // whole pages that were shown: what was asked for before is out of date
+  let pagesShown = 0; // number of whole pages shown; a response to an earlier request is out of date
 
-  // show puts a whole fetched page in the place of this one's content.
-  function show({ doc, url }, how) {
+  // showPage replaces the content with that of a fetched page. how is a method of history, or false.
+  function showPage({ doc, url }, how) {
     const main = $('main', doc);
     if (!main) { location.assign(url); return; }
-    shows += 1;
-    const back = held();
+    pagesShown += 1;
+    const restoreFocus = rememberFocus();
     document.title = doc.title;
     $('main').replaceWith(document.adoptNode(main));
     const nav = $('[data-region=nav]', doc);
     if (nav) $('[data-region=nav]').replaceWith(document.adoptNode(nav));
-    here();
+    scrollToSection();
     if (how) history[how](null, '', url);
-    back();
+    restoreFocus();
     const did = $('.did');
-    if (did) say(did.textContent);
+    if (did) announce(did.textContent);
   }
 
-  function say(text) {
+  function announce(text) {
     const status = $('#status');
     if (status) status.textContent = text;
   }
 
-  // ---- Search as one types: forms with data-search.
+  // ---- Search while typing: forms with data-search.
 
-  let asking = null;
+  let searchRequest = null;
   let wait = 0;
   document.addEventListener('input', (e) => {
     const form = e.target.closest('form[data-search]');
@@ -131,11 +132,11 @@
   async function search(form) {
     const url = new URL(form.action);
     for (const [name, value] of new FormData(form)) if (value) url.searchParams.append(name, value);
-    if (asking) asking.abort();
-    asking = new AbortController();
+    if (searchRequest) searchRequest.abort();
+    searchRequest = new AbortController();
     try {
-      const { doc } = await fetched(url, { signal: asking.signal });
-      replace(doc, (region) => region.dataset.region !== 'nav');
+      const { doc } = await fetchPage(url, { signal: searchRequest.signal });
+      replaceRegions(doc, (region) => region.dataset.region !== 'nav');
       history.replaceState(null, '', url);
       document.title = doc.title;
     } catch (err) {
@@ -143,28 +144,28 @@
     }
   }
 
-  // ---- Forms with data-swap: sent without leaving the page, one at a time. Keys that are
-  // pressed meanwhile are meant for the page that comes, and wait for it.
+  // ---- Forms with data-swap: sent without leaving the page, one at a time. Keys pressed
+  // meanwhile are handled when the new page is there.
 
   let sending = false;
-  let pressed = [];
+  let keysWaiting = [];
   document.addEventListener('submit', async (e) => {
     const form = e.target;
     if (!form.matches('form[data-swap]') || form.method !== 'post') return;
     e.preventDefault();
     if (sending) return;
     sending = true;
-    // The decision is about an item: the one after it is where to go on.
+    // Focus the item of the form, so that the focus moves on to the next item.
     const item = form.closest('[data-item]');
     if (item && !item.contains(document.activeElement)) (e.submitter || $('a, button', item)).focus({ preventScroll: true });
     const body = new URLSearchParams(new FormData(form, e.submitter));
     try {
-      const answer = await fetched(form.action, { method: 'POST', body });
-      if (answer.status >= 400) pressed = [];
-      show(answer, answer.status < 400 && 'replaceState');
+      const answer = await fetchPage(form.action, { method: 'POST', body });
+      if (answer.status >= 400) keysWaiting = [];
+      showPage(answer, answer.status < 400 && 'replaceState');
       sending = false;
     } catch {
-      pressed = [];
+      keysWaiting = [];
       sending = false;
       for (const [name, value] of e.submitter && e.submitter.name ? [[e.submitter.name, e.submitter.value]] : []) {
         const field = document.createElement('input');
@@ -173,42 +174,41 @@
       }
       form.submit();
     }
-    while (pressed.length && !sending) press(pressed.shift(), document.activeElement || document.body);
+    while (keysWaiting.length && !sending) pressKey(keysWaiting.shift(), document.activeElement || document.body);
   });
 
-  // ---- Live: a stream says which topics changed, and the page asks for itself.
+  // ---- Live updates: a stream sends the topics that changed, and the page fetches itself again.
 
   let source = null;
-  let due = 0;
-  let last = 0;
-  function refresh() {
-    if (due) return;
-    due = setTimeout(async () => {
-      due = 0;
-      last = Date.now();
-      const asked = shows;
+  let refreshTimer = 0;
+  let lastRefresh = 0;
+  function scheduleRefresh() {
+    if (refreshTimer) return;
+    refreshTimer = setTimeout(async () => {
+      refreshTimer = 0;
+      lastRefresh = Date.now();
+      const shownBefore = pagesShown;
       try {
-        const { doc, status } = await fetched(location.href);
-        if (asked !== shows || sending) refresh();
+        const { doc, status } = await fetchPage(location.href);
+        if (shownBefore !== pagesShown || sending) scheduleRefresh();
         else if (status === 200) {
-          // A page that waits for the first turn becomes another one with it.
+          // The page that waits for the first turn is replaced as a whole when it arrives.
           const first = (of) => ($('[data-first]', of) || { dataset: {} }).dataset.first;
-          if (first(document) !== first(doc)) show({ doc, url: location.href });
-          else replace(doc);
-          pending();
+          if (first(document) !== first(doc)) showPage({ doc, url: location.href });
+          else replaceRegions(doc);
+          pollPending();
         }
-      } catch { /* the next change asks again */ }
-    }, Math.max(60, 700 - (Date.now() - last)));
+      } catch { /* the next change fetches it again */ }
+    }, Math.max(60, 700 - (Date.now() - lastRefresh)));
   }
-  // What is still being found out, behind the page, is asked for again, less and less
-  // often.
-  let tries = 0;
-  function pending() {
-    if ($('[data-pending]')) setTimeout(refresh, Math.min(100 * 2 ** tries++, 10000));
-    else tries = 0;
+  // pollPending refreshes a page of which a part is still being computed, less and less often.
+  let polls = 0;
+  function pollPending() {
+    if ($('[data-pending]')) setTimeout(scheduleRefresh, Math.min(100 * 2 ** polls++, 10000));
+    else polls = 0;
   }
-  pending();
-  function follow() {
+  pollPending();
+  function openStream() {
     const { topics, at } = document.body.dataset;
     if (!topics || source || document.hidden) return;
     let first = true;
@@ -216,19 +216,19 @@
     source.addEventListener('change', (e) => {
       root.dataset.live = 'yes';
       if (e.data === 'ready' && first) { first = false; return; }
-      refresh();
+      scheduleRefresh();
     });
     source.onerror = () => { root.dataset.live = 'no'; };
   }
-  // A hidden page holds no connection: a browser has six of them for all its pages.
+  // A hidden page closes its stream: a browser has only six connections for all pages of a server.
   document.addEventListener('visibilitychange', () => {
-    if (document.hidden) { if (source) source.close(); source = null; } else if (document.body.dataset.topics) { follow(); refresh(); }
+    if (document.hidden) { if (source) source.close(); source = null; } else if (document.body.dataset.topics) { openStream(); scheduleRefresh(); }
   });
   addEventListener('pagehide', () => { if (source) source.close(); source = null; });
-  addEventListener('pageshow', follow);
-  follow();
+  addEventListener('pageshow', openStream);
+  openStream();
 
-  // ---- Keys. They can be switched off, and do nothing while somebody types.
+  // ---- Keyboard shortcuts. They can be turned off, and do nothing while the visitor types.
 
   const on = { get: () => localStorage.getItem('ken.keys') !== 'off', set: (v) => localStorage.setItem('ken.keys', v ? 'on' : 'off') };
   const dialog = $('#keys');
@@ -239,11 +239,11 @@
     toggle.addEventListener('change', () => on.set(toggle.checked));
   }
 
-  let went = 0;
+  let goPressedAt = 0;
   document.addEventListener('keydown', (e) => {
     if (e.isComposing) return;
-    // What is written in a field with data-send is sent by Enter, and Shift+Enter is a new
-    // line; in any other of several lines Ctrl+Enter sends.
+    // In a text area with data-send, Enter sends the form and Shift+Enter starts a new line. In
+    // other text areas, Ctrl+Enter sends the form.
     if (e.key === 'Enter' && e.target.matches('textarea') && e.target.form && !e.shiftKey && !e.altKey
       && (e.ctrlKey || e.metaKey || e.target.matches('[data-send]'))) {
       e.preventDefault();
@@ -252,20 +252,20 @@
     }
     if (e.ctrlKey || e.metaKey || e.altKey || !on.get()) return;
     if (typing(e.target)) {
-      if (e.key === 'Escape') leave(e.target);
+      if (e.key === 'Escape') leaveField(e.target);
       return;
     }
     if (dialog && dialog.open) return;
     if (sending && e.key.length === 1) {
-      if (!e.repeat) pressed.push(e.key);
+      if (!e.repeat) keysWaiting.push(e.key);
       e.preventDefault();
       return;
     }
-    if (press(e.key, e.target)) e.preventDefault();
+    if (pressKey(e.key, e.target)) e.preventDefault();
   });
 
-  // leave goes from a field back to what unfolded it.
-  function leave(field) {
+  // leaveField closes the <details> of a field and focuses its summary.
+  function leaveField(field) {
     const folded = field.closest('details');
     const summary = folded && $('summary', folded);
     if (!summary) { field.blur(); return; }
@@ -273,23 +273,23 @@
     summary.focus();
   }
 
-  function press(key, target) {
-    if (went && Date.now() - went < 1500) {
-      went = 0;
+  function pressKey(key, target) {
+    if (goPressedAt && Date.now() - goPressedAt < 1500) {
+      goPressedAt = 0;
       const link = $(`[data-go="${CSS.escape(key)}"]`);
       if (link) { location.assign(link.href); return true; }
     }
     switch (key) {
-      case 'g': went = Date.now(); return true;
+      case 'g': goPressedAt = Date.now(); return true;
       case '/': $('#search, #find').focus(); $('#search, #find').select(); return true;
       case '?': if (dialog) dialog.showModal(); return true;
-      case 'j': case 'k': return move(key === 'j' ? 1 : -1, target);
+      case 'j': case 'k': return moveFocus(key === 'j' ? 1 : -1, target);
       default:
     }
     const item = target.closest ? target.closest('[data-item]') : null;
     const css = `[data-key="${CSS.escape(key)}"]`;
     const button = (item && $(css, item)) || $(`${css}:not([data-item] *)`) || (!item && $(`[data-item] ${css}`));
-    if (!button) return key === 's' && !!item && move(1, target); // skips it
+    if (!button) return key === 's' && !!item && moveFocus(1, target); // skips it
     if (button.disabled) return false;
     if (button.closest('[data-item]')) button.focus();
     button.click();
@@ -301,7 +301,7 @@
     return true;
   }
 
-  function move(by, target) {
+  function moveFocus(by, target) {
     const items = all('[data-item]');
     if (!items.length) return false;
     const at = items.indexOf(target.closest ? target.closest('[data-item]') : null);
@@ -311,11 +311,11 @@
     return true;
   }
 
-  // ---- What is copied, and lists in which several are chosen.
+  // ---- Copy buttons, and lists with check boxes.
 
   document.addEventListener('click', async (e) => {
     const copy = e.target.closest('[data-copy]');
-    if (copy) { await navigator.clipboard.writeText(copy.dataset.copy); say('Copied.'); }
+    if (copy) { await navigator.clipboard.writeText(copy.dataset.copy); announce('Copied.'); }
     const every = e.target.closest('[data-choose-all]');
     if (every) for (const box of all('input[data-choose]')) box.checked = every.checked;
     if (every || e.target.closest('[data-choose]')) {

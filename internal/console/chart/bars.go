@@ -13,8 +13,6 @@ type Bar struct {
 	Label string
 	Value float64
 	Href  string // a path of this site; "" for no link
-	Note  string // shown in the tooltip
-	Tone  Tone
 }
 
 // BarsData is a list of amounts, drawn in the order given.
@@ -22,70 +20,46 @@ type BarsData struct {
 	Title string
 	Unit  string
 	Bars  []Bar
-	// Whole is the total of which the bars are parts. If it is above 0, each row shows
-	// its share.
-	Whole float64
 }
 
-// Bars draws horizontal bars, one in each row, with a common zero.
+// Bars draws horizontal bars, one in each row, with a common zero. A negative value has no bar.
 func Bars(d BarsData) template.HTML {
-	low, high := 0.0, 0.0
+	high := 0.0
 	f := figure{kind: "chart-bars", title: d.Title, desc: plural(len(d.Bars), "bar", "bars")}
 	for i, b := range d.Bars {
-		v := bounded(b.Value)
-		if i == 0 || v > high {
+		if i == 0 || part(b.Value) > high {
 			f.desc = fmt.Sprintf("%s, most: %s %s", plural(len(d.Bars), "bar", "bars"), clean(b.Label), amount(b.Value, d.Unit))
 		}
-		low, high = min(low, v), max(high, v)
+		high = max(high, part(b.Value))
 		f.links = f.links || local(b.Href)
 	}
-	if high == low {
+	if high == 0 {
 		high = 1
 	}
 	return f.draw(func(c *canvas, width float64) float64 {
 		const row, thick = 26.0, 12.0
-		names, values, shares := 0.0, 0.0, 0.0
+		names, values := 0.0, 0.0
 		for _, b := range d.Bars {
 			names = max(names, widthOf(clean(b.Label), large))
 			values = max(values, widthOf(amount(b.Value, d.Unit), large))
-			shares = max(shares, widthOf(d.share(b), small))
-		}
-		if shares > 0 {
-			shares += 12
 		}
 		names, values = min(names, width*.36)+10, min(values, width*.3)+10
-		right := width - values - shares
-		x := func(v float64) float64 { return names + (v-low)/(high-low)*(right-names) }
+		room := width - values - names
 		for i, b := range d.Bars {
-			y, v := float64(i)*row, bounded(b.Value)
-			closing := c.open(b.Href, tip(b.Label, joinTips(amount(b.Value, d.Unit), d.share(b)), b.Note), b.Tone.class(0))
+			y, long := float64(i)*row, part(b.Value)/high*room
+			closing := c.open(b.Href, tip(b.Label, amount(b.Value, d.Unit), ""), Tone("").class(0))
 			c.rect(0, y, width, row, 0, "hit")
 			c.text(0, y+17, "start", "label name", b.Label, names-8)
-			c.rect(names, y+(row-thick)/2, right-names, thick, 3, "track")
-			from, to := x(min(0, v)), x(max(0, v))
-			if v != 0 {
-				to = max(to, from+2) // at least 2 wide, so that it is visible
+			c.rect(names, y+(row-thick)/2, room, thick, 3, "track")
+			if long > 0 {
+				long = max(long, 2) // so that it is visible
 			}
-			c.rect(from, y+(row-thick)/2, to-from, thick, min(3, (to-from)/2), "area")
-			c.text(width-shares, y+17, "end", "label", amount(b.Value, d.Unit), values)
-			if shares > 0 {
-				c.text(width, y+17, "end", "soft", d.share(b), shares)
-			}
+			c.rect(names, y+(row-thick)/2, long, thick, min(3, long/2), "area")
+			c.text(width, y+17, "end", "label", amount(b.Value, d.Unit), values)
 			c.put(`%v`, closing)
-		}
-		if low < 0 {
-			c.line(x(0), 0, x(0), float64(len(d.Bars))*row, "axis")
 		}
 		return max(1, float64(len(d.Bars))*row)
 	})
-}
-
-// share formats the bar's share of the whole, or returns "" without a whole.
-func (d BarsData) share(b Bar) string {
-	if d.Whole <= 0 {
-		return ""
-	}
-	return percent(share(b.Value, d.Whole))
 }
 
 // heading returns the head of a column with its unit.
@@ -234,8 +208,7 @@ func (d GroupsData) says(v Interval) string {
 
 // Table returns the data as a table.
 func (d GroupsData) Table() template.HTML {
-	var rows [][]string
-	for _, g := range d.Groups {
+	return table(d.Title, 0, append([]string{""}, d.Names...), d.Groups, func(_ int, g Group) []string {
 		row := []string{g.Label}
 		for k := range d.Names {
 			if k < len(g.Values) {
@@ -244,7 +217,76 @@ func (d GroupsData) Table() template.HTML {
 				row = append(row, number(math.NaN()))
 			}
 		}
-		rows = append(rows, row)
+		return row
+	})
+}
+
+// Stage is one step of a turn.
+type Stage struct {
+	Label string
+	Start float64 // milliseconds after the turn began
+	MS    float64 // duration in milliseconds
+	Note  string  // shown in the tooltip
+	Tone  Tone
+}
+
+// WaterfallData holds the stages of a turn.
+type WaterfallData struct {
+	Title  string
+	Stages []Stage
+}
+
+// Waterfall draws a bar for each stage on a common axis of milliseconds.
+func Waterfall(d WaterfallData) template.HTML {
+	end := 0.0
+	for _, s := range d.Stages {
+		end = max(end, part(s.Start)+part(s.MS))
 	}
-	return table(d.Title, 0, append([]string{""}, d.Names...), rows)
+	f := figure{kind: "chart-waterfall", title: d.Title, desc: fmt.Sprintf("%s, %s", plural(len(d.Stages), "stage", "stages"), amount(end, "ms"))}
+	if end == 0 {
+		end = 1
+	}
+	return f.draw(func(c *canvas, width float64) float64 {
+		const row, thick, head = 24.0, 12.0, 20.0
+		left, values := 0.0, 0.0
+		for _, s := range d.Stages {
+			left = max(left, widthOf(clean(s.Label), large))
+			values = max(values, widthOf(amount(s.MS, "ms"), small)+2)
+		}
+		left, values = min(left, width*.34)+10, min(values, width*.25)
+		right := width - values - 8
+		scale := ticks(0, end, max(3, int((right-left)/90)))
+		x := func(ms float64) float64 { return left + ms/end*(right-left) }
+		bottom := head + row*float64(len(d.Stages))
+		for i, v := range scale {
+			if v > end {
+				break
+			}
+			c.line(x(v), head-4, x(v), bottom, "grid")
+			label := number(v)
+			if i == 0 {
+				label = amount(v, "ms")
+			}
+			c.text(x(v), 11, "middle", "soft", label, 2*values+16)
+		}
+		for i, s := range d.Stages {
+			y := head + float64(i)*row
+			from := x(part(s.Start))
+			to := max(from+2, x(part(s.Start)+part(s.MS)))
+			closing := c.open("", tip(s.Label, amount(s.MS, "ms")+" from "+amount(s.Start, "ms"), s.Note), s.Tone.class(0))
+			c.rect(0, y, width, row, 0, "hit")
+			c.text(0, y+16, "start", "label", s.Label, left-8)
+			c.rect(from, y+(row-thick)/2, to-from, thick, min(3, (to-from)/2), "area")
+			c.text(to+6, y+16, "start", "soft", amount(s.MS, "ms"), values)
+			c.put(`%v`, closing)
+		}
+		return bottom + 2
+	})
+}
+
+// Table returns the data as a table.
+func (d WaterfallData) Table() template.HTML {
+	return table(d.Title, 0, []string{"stage", "start (ms)", "took (ms)"}, d.Stages, func(_ int, s Stage) []string {
+		return []string{s.Label, number(s.Start), number(s.MS)}
+	})
 }

@@ -145,7 +145,6 @@ func (f figure) draw(picture func(c *canvas, width float64) float64) template.HT
 	return f.end(out)
 }
 
-// svg writes the picture in one width.
 func (f figure) svg(out *canvas, class raw, width float64, picture func(c *canvas, width float64) float64) {
 	c := &canvas{}
 	c.b.Grow(16 << 10)

@@ -30,7 +30,6 @@ type ChainData struct {
 	Steps    []Supersession
 }
 
-// versionBox is a version with its position.
 type versionBox struct {
 	Version
 	box

@@ -23,22 +23,22 @@ import (
 func all(label string, values ...float64) []template.HTML {
 	at := func(i int) float64 { return values[i%len(values)] }
 	href := "/console/" + label
-	bars := BarsData{Title: label, Unit: label, Whole: at(0), Bars: []Bar{{label, at(0), href, label, Tone(label)}, {label, at(1), label, label, OK}}}
+	bars := BarsData{Title: label, Unit: label, Bars: []Bar{{label, at(0), href}, {label, at(1), label}}}
 	stack := StackData{Title: label, Unit: label, Parts: []Part{{label, at(0), label, Tone(label)}, {label, at(1), label, Bad}, {"b", at(2), "", ""}}}
 	when := time.Unix(int64(bounded(at(0))), 0)
 	shares := SharesData{Title: label, Unit: label, Names: []string{label, "b"}, Width: time.Duration(bounded(at(1))), Buckets: []Bucket{{when, values}, {noon, nil}, {noon.Add(time.Hour), []float64{1}}}}
-	lines := LinesData{Title: label, Unit: label, Categories: []string{label, "b", "c"}, Series: []Series{{label, values, Tone(label)}, {"b", []float64{1, at(1), 3, 4}, Warn}}}
+	lines := LinesData{Title: label, Unit: label, Times: []time.Time{noon, when, noon.Add(time.Hour)}, Series: []Series{{label, values, Tone(label)}, {"b", []float64{1, at(1), 3, 4}, Warn}}}
 	timed := lines
-	timed.Log, timed.Times = true, []time.Time{noon, when, noon.Add(time.Hour)}
+	timed.Log = true
 	group := GroupsData{Title: label, Unit: label, Max: at(3), Names: []string{label, "b"}, Groups: []Group{{label, []Interval{{at(0), at(1), at(2)}, {at(1), at(0), at(3)}, {}}}, {"b", nil}}}
 	fall := WaterfallData{Title: label, Stages: []Stage{{label, at(0), at(1), label, Tone(label)}, {"b", at(1), at(2), "", ""}}}
 	rank := int(bounded(at(0)))
-	fuse := FusionData{Title: label, Legs: []string{label, "b"}, Items: []Fused{{label, href, []int{rank}, false, label, label}, {label, label, []int{1, 2, 3}, true, label, ""}}}
+	fuse := FusionData{Title: label, Legs: []string{label, "b"}, Items: []Fused{{label, href, []int{rank}, false, label}, {label, label, []int{1, 2, 3}, true, label}}}
 	graph := GraphData{Title: label, Nodes: []Node{{label, label, label, href, rank, true, label}, {"b", label, "", label, 0, true, ""}, {"b", "twice", "", "", 0, false, ""}},
 		Edges: []Edge{{label, "b", label, at(0), true}, {"b", label, label, at(1), false}, {label, label, label, at(2), false}, {"b", "nobody", "", 0, false}}}
 	chain := ChainData{Title: label, Versions: []Version{{label, label, href, label, true}, {"b", "b", label, label, false}}, Steps: []Supersession{{label, "b"}, {"b", label}, {"b", "b"}, {"b", "nobody"}}}
 	return []template.HTML{Bars(bars), Stack(stack), stack.Table(), Shares(shares), shares.Table(), Lines(lines), lines.Table(), Lines(timed), timed.Table(),
-		Groups(group), group.Table(), Waterfall(fall), fall.Table(), Fusion(fuse), fuse.Table(), Graph(graph), graph.Table(), GraphList(graph), Chain(chain)}
+		Groups(group), group.Table(), Waterfall(fall), fall.Table(), Fusion(fuse), fuse.Table(), Graph(graph), GraphList(graph), Chain(chain)}
 }
 
 // allowed are the elements and attributes that a strict policy has nothing against.

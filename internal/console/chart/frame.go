@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"cmp"
 	_ "embed" // the style sheet
 	"html/template"
+	"slices"
 	"time"
 )
 
@@ -13,16 +15,11 @@ type frame struct {
 
 // column writes names at the right edge of a chart, each at its own height.
 func (r frame) column(c *canvas, names []string, places []float64, classes []raw, width float64) {
-	wanted := append([]float64(nil), places...)
-	order := ascending(wanted)
-	sorted := make([]float64, len(order))
-	for k, i := range order {
-		sorted[k] = wanted[i]
-	}
+	order, sorted := ascending(places), slices.Sorted(slices.Values(places))
 	spread(sorted, 14, r.top+4, r.bottom)
 	for k, i := range order {
 		y := sorted[k]
-		c.put(`<g class="%v"><polyline class="line thin" points="%v,%v %v,%v %v,%v"/></g>`, classes[i], r.right+2, wanted[i], r.right+8, y, r.right+13, y)
+		c.put(`<g class="%v"><polyline class="line thin" points="%v,%v %v,%v %v,%v"/></g>`, classes[i], r.right+2, places[i], r.right+8, y, r.right+13, y)
 		c.text(r.right+17, y+4, "start", "soft", names[i], width-17)
 	}
 }
@@ -33,10 +30,8 @@ func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
-		for k := i; k > 0 && values[order[k]] < values[order[k-1]]; k-- {
-			order[k], order[k-1] = order[k-1], order[k]
-		}
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	return order
 }
 
@@ -55,11 +50,14 @@ func (r frame) level(c *canvas, y float64, label string) {
 	c.text(r.left-6, y+4, "end", "soft", label, r.left-6)
 }
 
+// timeLabel formats a time of the axis, in UTC.
+func timeLabel(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") }
+
 // moments draws the time axis. x returns the position of a time.
-func (r frame) moments(c *canvas, from, to time.Time, loc *time.Location, x func(time.Time) float64) {
+func (r frame) moments(c *canvas, from, to time.Time, x func(time.Time) float64) {
 	c.line(r.left, r.bottom, r.right, r.bottom, "axis")
 	free := 0.0
-	for _, t := range timeTicks(from, to, loc, int((r.right-r.left)/58)) {
+	for _, t := range timeTicks(from.UTC(), to, int((r.right-r.left)/58)) {
 		at := x(t.at)
 		c.line(at, r.bottom, at, r.bottom+4, "axis")
 		half := widthOf(t.label, small) / 2
@@ -83,9 +81,9 @@ func position(t, from, to time.Time) float64 {
 	return max(0, min(1, at/span))
 }
 
-// table returns a chart's data as a table. The first words columns hold text, the first
-// of them the row's name; the others hold numbers.
-func table(title string, words int, head []string, rows [][]string) template.HTML {
+// table returns a chart's data as a table, with a row for each item. The first words columns
+// hold text, the first of them the row's name; the others hold numbers.
+func table[T any](title string, words int, head []string, items []T, row func(int, T) []string) template.HTML {
 	c := &canvas{}
 	c.put(`<div class="chart-data"><table>`)
 	if title != "" {
@@ -102,9 +100,9 @@ func table(title string, words int, head []string, rows [][]string) template.HTM
 		c.put(`<th scope="col"%v>%v</th>`, class(i), s)
 	}
 	c.put(`</tr></thead><tbody>`)
-	for _, row := range rows {
+	for n, item := range items {
 		c.put(`<tr>`)
-		for i, s := range row {
+		for i, s := range row(n, item) {
 			if i == 0 {
 				c.put(`<th scope="row">%v</th>`, s)
 				continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -17,7 +18,6 @@ type Fused struct {
 	Ranks []int  // from 1, one for each leg; 0 if the leg did not find it
 	Block bool   // it is in the block
 	Cut   string // why it was cut, such as "budget"
-	Note  string // shown in the tooltip
 }
 
 // FusionData describes how the results of several legs became one list.
@@ -198,7 +198,7 @@ func (p *fusionPlan) way(c *canvas, i int) {
 func (p *fusionPlan) row(c *canvas, i int, width float64) {
 	it, y := p.items[i], p.at(i)
 	tone, _ := it.class()
-	closing := c.open(it.Href, tip(it.Label, it.outcome(), it.Note), tone)
+	closing := c.open(it.Href, tip(it.Label, it.outcome(), ""), tone)
 	c.rect(p.list-4, y-p.rowHeight/2, width-p.list+4, p.rowHeight, 3, "hit")
 	for k, leg := range p.legs {
 		if math.IsNaN(p.y[i][k]) {
@@ -227,10 +227,8 @@ func (p *fusionPlan) row(c *canvas, i int, width float64) {
 
 // Table returns the data as a table, including the items that are not drawn.
 func (d FusionData) Table() template.HTML {
-	head := append([]string{"item", "outcome"}, d.Legs...)
-	head = append(head, "together")
-	var rows [][]string
-	for i, it := range d.Items {
+	head := slices.Concat([]string{"item", "outcome"}, d.Legs, []string{"together"})
+	return table(d.Title, 1, head, d.Items, func(i int, it Fused) []string {
 		row := []string{it.Label, "in the block"}
 		if !it.Block {
 			row[1] = tip("cut", it.Cut, "")
@@ -242,7 +240,6 @@ func (d FusionData) Table() template.HTML {
 			}
 			row = append(row, rank)
 		}
-		rows = append(rows, append(row, strconv.Itoa(i+1)))
-	}
-	return table(d.Title, 1, head, rows)
+		return append(row, strconv.Itoa(i+1))
+	})
 }

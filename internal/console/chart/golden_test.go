@@ -61,32 +61,25 @@ var noon = time.Date(2031, 3, 8, 12, 0, 0, 0, time.UTC)
 
 // samples are charts as the console has them.
 func samples() []sample {
-	kinds := BarsData{Title: "Claims by kind", Whole: 4214, Bars: []Bar{
+	kinds := BarsData{Title: "Claims by kind", Bars: []Bar{
 		{Label: "decision", Value: 1830, Href: "/console/store?kind=decision"}, {Label: "convention", Value: 1204, Href: "/console/store?kind=convention"},
 		{Label: "gotcha", Value: 760, Href: "/console/store?kind=gotcha"}, {Label: "a kind with quite a long name that nobody expected here", Value: 417, Href: "/console/store?kind=long"},
 		{Label: "preference", Value: 3, Href: "/console/store?kind=preference"}, {Label: "none", Value: 0}}}
-	change := BarsData{Title: "Change in recall", Unit: "points", Bars: []Bar{{Label: "hybrid", Value: 2.4, Tone: OK}, {Label: "keyword", Value: -1.15, Tone: Bad}, {Label: "vector", Value: 0}}}
 	context := StackData{Title: "Where the context's characters went", Unit: "chars", Parts: []Part{
 		{Label: "system", Value: 18240}, {Label: "history", Value: 46120}, {Label: "tool results", Value: 22960}, {Label: "knowledge block", Value: 3840, Note: "12 items"},
 		{Label: "tools", Value: 9120}, {Label: "this message", Value: 212}, {Label: "markers", Value: 48}}}
 	turns := stages()
-	unknown := WaterfallData{Title: "Stages of the turn", Stages: append([]Stage(nil), turns.Stages...)}
-	for i := range unknown.Stages {
-		unknown.Stages[i].Start = math.NaN()
-	}
 	compare := groups()
 	return []sample{
 		{"bars", Bars(kinds), ""},
-		{"bars-below-zero", Bars(change), ""},
 		{"stack", Stack(context), context.Table()},
 		{"shares", Shares(modes()), modes().Table()},
 		{"lines", Lines(latencies(true)), latencies(true).Table()},
 		{"lines-linear", Lines(recalls()), recalls().Table()},
 		{"groups", Groups(compare), compare.Table()},
 		{"waterfall", Waterfall(turns), turns.Table()},
-		{"waterfall-unknown", Waterfall(unknown), unknown.Table()},
 		{"fusion", Fusion(retrieval(14)), retrieval(14).Table()},
-		{"graph", Graph(payments()), payments().Table()},
+		{"graph", Graph(payments()), ""},
 		{"graph-list", GraphList(payments()), ""},
 		{"graph-crowded", Graph(crowd(rand.New(rand.NewPCG(1, 1)), 60, 200)), ""},
 		{"chain", Chain(versions()), ""},
@@ -131,7 +124,11 @@ func latencies(log bool) LinesData {
 }
 
 func recalls() LinesData {
-	return LinesData{Title: "recall@10 along the pool's size", Categories: []string{"10", "20", "40", "80", "160"}, Series: []Series{
+	var times []time.Time
+	for i := range 5 {
+		times = append(times, noon.AddDate(0, 0, i))
+	}
+	return LinesData{Title: "recall@10 along the days", Times: times, Series: []Series{
 		{Name: "hybrid", Values: []float64{.71, .79, .84, .86, .86}}, {Name: "keyword", Values: []float64{.62, .66, .69, .7, .7}},
 		{Name: "vector", Values: []float64{.55, .63, math.NaN(), .72, .73}}}}
 }

@@ -196,28 +196,6 @@ func (l *layout) name(c *canvas, e *link, taken []box) []box {
 	return append(taken, at)
 }
 
-// Table returns the data as a table, including the edges that are not drawn.
-func (d GraphData) Table() template.HTML {
-	labels := map[string]string{}
-	for _, n := range d.Nodes {
-		labels[n.ID] = n.Label
-	}
-	var rows [][]string
-	for _, e := range d.Edges {
-		from, ok := labels[e.From]
-		to, ok2 := labels[e.To]
-		if !ok || !ok2 {
-			continue
-		}
-		sure := "yes"
-		if e.Dashed {
-			sure = "a guess"
-		}
-		rows = append(rows, []string{from, e.Label, to, sure, number(e.Weight)})
-	}
-	return table(d.Title, 3, []string{"from", "how", "to", "known", "weight"}, rows)
-}
-
 // maxDepth is the depth to which GraphList follows edges from the root.
 const maxDepth = 4
 

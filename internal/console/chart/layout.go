@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// box is a rectangle in the picture.
 type box struct{ x, y, w, h float64 }
 
 func (b box) overlaps(o box) bool {

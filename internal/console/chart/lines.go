@@ -3,6 +3,7 @@ package chart
 import (
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,15 +15,13 @@ type Series struct {
 	Tone   Tone
 }
 
-// LinesData holds values over time, or over categories if there are no times.
+// LinesData holds values over time.
 type LinesData struct {
-	Title      string
-	Unit       string
-	Log        bool // use a logarithmic scale; values <= 0 are gaps
-	Times      []time.Time
-	Location   *time.Location // of the time axis; nil means UTC
-	Categories []string
-	Series     []Series
+	Title  string
+	Unit   string
+	Log    bool // use a logarithmic scale; values <= 0 are gaps
+	Times  []time.Time
+	Series []Series
 }
 
 // Lines draws the series, with their names at the right end. The marks of each series
@@ -34,7 +33,7 @@ func Lines(d LinesData) template.HTML {
 	var says []string
 	for _, s := range d.Series {
 		last := math.NaN()
-		for i := range min(len(s.Values), d.len()) {
+		for i := range min(len(s.Values), len(d.Times)) {
 			if v, ok := d.at(s, i); ok {
 				low, high, last = min(low, v), max(high, v), v
 			}
@@ -51,9 +50,9 @@ func Lines(d LinesData) template.HTML {
 		scale = ticks(min(0, low), high, 4)
 	}
 	return f.draw(func(c *canvas, width float64) float64 {
-		list := make([]string, len(d.Series))
-		for i, s := range d.Series {
-			list[i] = s.Name
+		var list []string
+		for _, s := range d.Series {
+			list = append(list, s.Name)
 		}
 		room := names(list, width)
 		r := frame{left: 30, right: width - room, top: 10, bottom: 190}
@@ -87,14 +86,6 @@ func Lines(d LinesData) template.HTML {
 	})
 }
 
-// len returns the number of positions on the axis.
-func (d LinesData) len() int {
-	if len(d.Times) > 0 {
-		return len(d.Times)
-	}
-	return len(d.Categories)
-}
-
 // at returns a series' i-th value, and whether it can be drawn.
 func (d LinesData) at(s Series, i int) (float64, bool) {
 	v := s.Values[i]
@@ -107,36 +98,22 @@ func (d LinesData) at(s Series, i int) (float64, bool) {
 // axis draws the horizontal axis, and returns a function for the x coordinate of the
 // i-th position.
 func (d LinesData) axis(c *canvas, r frame) func(int) float64 {
+	if len(d.Times) == 0 {
+		c.line(r.left, r.bottom, r.right, r.bottom, "axis")
+		return nil
+	}
 	const inset = 6
-	if len(d.Times) > 0 {
-		from, to := d.Times[0], d.Times[0]
-		for _, t := range d.Times {
-			if t.Before(from) {
-				from = t
-			}
-			if t.After(to) {
-				to = t
-			}
-		}
-		x := func(t time.Time) float64 { return r.left + inset + position(t, from, to)*(r.right-r.left-2*inset) }
-		r.moments(c, from, to, d.Location, x)
-		return func(i int) float64 { return x(d.Times[i]) }
-	}
-	c.line(r.left, r.bottom, r.right, r.bottom, "axis")
-	step := (r.right - r.left) / float64(max(1, len(d.Categories)))
-	x := func(i int) float64 { return r.left + (float64(i)+.5)*step }
-	each := max(1, int(math.Ceil(44/step)))
-	for i := 0; i < len(d.Categories); i += each {
-		c.text(x(i), r.bottom+17, "middle", "soft", d.Categories[i], step*float64(each)-4)
-	}
-	return x
+	from, to := slices.MinFunc(d.Times, time.Time.Compare), slices.MaxFunc(d.Times, time.Time.Compare)
+	x := func(t time.Time) float64 { return r.left + inset + position(t, from, to)*(r.right-r.left-2*inset) }
+	r.moments(c, from, to, x)
+	return func(i int) float64 { return x(d.Times[i]) }
 }
 
 // draw draws one series and returns the height of its end; ok is false if it has no
 // values.
 func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64, y func(float64) float64) (end float64, ok bool) {
 	c.put(`<g class="%v">`, s.Tone.class(i))
-	count := min(len(s.Values), d.len())
+	count := min(len(s.Values), len(d.Times))
 	path := &canvas{}
 	pen := raw("M")
 	for k := range count {
@@ -158,7 +135,7 @@ func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64
 		if !there {
 			continue
 		}
-		c.put(`<g><title>%v</title>`, tip(d.place(k), s.Name+" "+amount(v, d.Unit), ""))
+		c.put(`<g><title>%v</title>`, tip(timeLabel(d.Times[k]), s.Name+" "+amount(v, d.Unit), ""))
 		if crowded && k%max(1, count/8) != count/16 {
 			c.put(`<circle class="hit" cx="%v" cy="%v" r="5"/>`, x(k), y(v))
 		} else {
@@ -170,27 +147,14 @@ func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64
 	return end, ok
 }
 
-// place returns the name of the i-th position.
-func (d LinesData) place(i int) string {
-	if len(d.Times) == 0 {
-		return d.Categories[i]
-	}
-	loc := d.Location
-	if loc == nil {
-		loc = time.UTC
-	}
-	return d.Times[i].In(loc).Format("2 Jan 2006 15:04")
-}
-
 // Table returns the data as a table.
 func (d LinesData) Table() template.HTML {
 	head := []string{""}
 	for _, s := range d.Series {
 		head = append(head, heading(s.Name, d.Unit))
 	}
-	var rows [][]string
-	for i := range d.len() {
-		row := []string{d.place(i)}
+	return table(d.Title, 0, head, d.Times, func(i int, t time.Time) []string {
+		row := []string{timeLabel(t)}
 		for _, s := range d.Series {
 			v := math.NaN()
 			if i < len(s.Values) {
@@ -198,7 +162,6 @@ func (d LinesData) Table() template.HTML {
 			}
 			row = append(row, number(v))
 		}
-		rows = append(rows, row)
-	}
-	return table(d.Title, 0, head, rows)
+		return row
+	})
 }

@@ -71,28 +71,25 @@ type tick struct {
 	label string
 }
 
-// timeTicks returns at most want round times of a location within a range. The first
-// one of a day shows the date.
-func timeTicks(from, to time.Time, loc *time.Location, want int) []tick {
-	if loc == nil {
-		loc = time.UTC
-	}
+// timeTicks returns at most want times within a range that are round in from's location. The
+// first one of a day shows the date.
+func timeTicks(from, to time.Time, want int) []tick {
 	want = max(2, want)
 	span := to.Sub(from) // saturates on overflow
 	if span <= 0 {
-		return []tick{{from, from.In(loc).Format("2 Jan 15:04")}}
+		return []tick{{from, from.Format("2 Jan 15:04")}}
 	}
 	day := 24 * time.Hour
 	for _, step := range []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
 		if span/step <= time.Duration(want) {
-			return clockTicks(from.In(loc), to, step)
+			return clockTicks(from, to, step)
 		}
 	}
 	days := 1
 	for _, n := range []int{1, 2, 7, 14} {
 		if days = n; span/(day*time.Duration(n)) <= time.Duration(want) {
-			return dayTicks(from.In(loc), to, func(t time.Time) time.Time { return t.AddDate(0, 0, days) }, "2 Jan")
+			return dayTicks(from, to, func(t time.Time) time.Time { return t.AddDate(0, 0, days) }, "2 Jan")
 		}
 	}
 	months := 1
@@ -101,11 +98,11 @@ func timeTicks(from, to time.Time, loc *time.Location, want int) []tick {
 			break
 		}
 	}
-	t := from.In(loc)
-	first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, loc)
+	month := from.Month()
 	if months >= 12 {
-		first = time.Date(t.Year(), 1, 1, 0, 0, 0, 0, loc)
+		month = time.January
 	}
+	first := time.Date(from.Year(), month, 1, 0, 0, 0, 0, from.Location())
 	return dayTicks(first, to, func(t time.Time) time.Time { return t.AddDate(0, months, 0) }, "Jan 2006", from)
 }
 
@@ -217,7 +214,6 @@ func thousands(s string) string {
 	return sign + s
 }
 
-// amount formats a value with its unit.
 func amount(v float64, unit string) string {
 	if unit == "" || math.IsNaN(v) {
 		return number(v)

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,13 +17,12 @@ type Bucket struct {
 
 // SharesData holds the division of a whole over time.
 type SharesData struct {
-	Title    string
-	Unit     string // unit of the counts, such as turns
-	Names    []string
-	Tones    []Tone         // one for each name; missing ones get the next colour
-	Buckets  []Bucket       // oldest first
-	Width    time.Duration  // of a bucket
-	Location *time.Location // of the time axis; nil means UTC
+	Title   string
+	Unit    string // unit of the counts, such as turns
+	Names   []string
+	Tones   []Tone        // one for each name; missing ones get the next colour
+	Buckets []Bucket      // oldest first
+	Width   time.Duration // of a bucket
 }
 
 // Shares draws a column for each bucket, divided into 100 %. An empty bucket has no
@@ -78,14 +78,14 @@ func Shares(d SharesData) template.HTML {
 				if high <= 0 {
 					continue
 				}
-				closing := c.open("", fmt.Sprintf("%s, %s: %s of %s, %s", d.when(b.At), clean(d.Names[k]), number(v), amount(total, d.Unit), percent(v/total)), classes[k])
+				closing := c.open("", fmt.Sprintf("%s, %s: %s of %s, %s", timeLabel(b.At), clean(d.Names[k]), number(v), amount(total, d.Unit), percent(v/total)), classes[k])
 				line := min(1, high/3) // gap between two parts
 				c.rect(left, y-high+line, max(.5, right-left-gap), high-line, 0, "area")
 				c.put(`%v`, closing)
 				y -= high
 			}
 		}
-		r.moments(c, from, to, d.Location, x)
+		r.moments(c, from, to, x)
 		if last >= 0 {
 			r.column(c, d.Names, ends, classes, room)
 		}
@@ -112,26 +112,16 @@ func (d SharesData) of(b Bucket) (total float64, counts []float64) {
 	return total, counts
 }
 
-func (d SharesData) when(t time.Time) string {
-	if d.Location == nil {
-		return t.UTC().Format("2 Jan 2006 15:04")
-	}
-	return t.In(d.Location).Format("2 Jan 2006 15:04")
-}
-
 // Table returns the data as a table.
 func (d SharesData) Table() template.HTML {
-	head := append([]string{"from"}, d.Names...)
-	var rows [][]string
-	for _, b := range d.Buckets {
-		row := []string{d.when(b.At)}
+	return table(d.Title, 0, append([]string{"from"}, d.Names...), d.Buckets, func(_ int, b Bucket) []string {
+		row := []string{timeLabel(b.At)}
 		total, counts := d.of(b)
 		for _, v := range counts {
 			row = append(row, number(v)+" ("+percent(share(v, total))+")")
 		}
-		rows = append(rows, row)
-	}
-	return table(d.Title, 0, head, rows)
+		return row
+	})
 }
 
 // Part is one piece of a whole.
@@ -245,10 +235,8 @@ func shareOut(values []float64, width, least float64) []float64 {
 // Table returns the data as a table.
 func (d StackData) Table() template.HTML {
 	total, _ := d.total()
-	var rows [][]string
-	for _, p := range d.Parts {
-		rows = append(rows, []string{p.Label, number(p.Value), percent(share(p.Value, total))})
-	}
-	rows = append(rows, []string{"together", number(total), percent(share(total, total))})
-	return table(d.Title, 0, []string{"part", heading("value", d.Unit), "share"}, rows)
+	parts := append(slices.Clone(d.Parts), Part{Label: "together", Value: total})
+	return table(d.Title, 0, []string{"part", heading("value", d.Unit), "share"}, parts, func(_ int, p Part) []string {
+		return []string{p.Label, number(p.Value), percent(share(p.Value, total))}
+	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// told is a claim of the story.
-type told struct {
+// storyClaim is a claim of the story.
+type storyClaim struct {
 	name string
 	ago  time.Duration
 	text string
@@ -23,9 +23,9 @@ type told struct {
 }
 
 // learn returns the step that writes a claim to the default owner's store.
-func (f *furnisher) learn(t told) step { return f.learnFor("", t) }
+func (f *furnisher) learn(t storyClaim) step { return f.learnFor("", t) }
 
-func (f *furnisher) learnFor(owner string, t told) step {
+func (f *furnisher) learnFor(owner string, t storyClaim) step {
 	return step{t.ago, "learn " + t.name, func(ctx context.Context) error {
 		at := f.clock.Now()
 		c := ken.Claim{ID: f.ids.named(at, owner+"/"+t.name), Kind: ken.KindFact, Text: t.text, Status: ken.StatusObserved, Confidence: .9, Importance: .5,
@@ -81,7 +81,6 @@ func files(paths ...string) func(*furnisher, *ken.Claim) error {
 	}
 }
 
-// about sets a claim's aspect, entities and tags.
 func about(aspect string, entities []string, tags ...string) func(*furnisher, *ken.Claim) error {
 	return func(_ *furnisher, c *ken.Claim) error {
 		c.Aspect, c.Entities, c.Tags = aspect, entities, tags
@@ -106,14 +105,12 @@ func all(sets ...func(*furnisher, *ken.Claim) error) func(*furnisher, *ken.Claim
 	}
 }
 
-// change returns a step that changes existing claims.
 func (f *furnisher) change(ago time.Duration, name string, do func(ctx context.Context, s store.Engine) error) step {
 	return step{ago, name, func(ctx context.Context) error {
 		return f.store(ctx, "", func(s store.Engine) error { return do(ctx, s) })
 	}}
 }
 
-// claim returns the id of a claim of the story.
 func (f *furnisher) claim(name string) (string, error) {
 	id, ok := f.project.Claims[name]
 	if !ok {
@@ -158,7 +155,7 @@ func (f *furnisher) knowledge() []step {
 	agent := like(func(c *ken.Claim) { c.Actor, c.Source = ken.Actor{Type: "agent", ID: builder}, builder })
 	inRepo := like(func(c *ken.Claim) { c.Scope = repo })
 	kind := func(k ken.Kind) func(*furnisher, *ken.Claim) error { return like(func(c *ken.Claim) { c.Kind = k }) }
-	list := []told{
+	list := []storyClaim{
 		{retryFive, 110 * day, "Calls to the bank are made five times, one second apart.",
 			all(files("retry/retry.go"), about("behaviour", []string{"retry", "bank"}, "retry"), inRepo)},
 		{retryFour, 80 * day, "Calls to the bank are made four times, two seconds apart.", all(about("behaviour", []string{"retry", "bank"}, "retry"), inRepo)},
@@ -356,7 +353,7 @@ func (f *furnisher) hostile() []step {
 		}
 	})
 	at := f.o.Now
-	list := []told{
+	list := []storyClaim{
 		{"hostile script", 0, "Retries of the bank " + script + " are " + image + " unsafe " + vector, like(func(c *ken.Claim) {
 			c.Heading, c.Tags, c.Entities, c.Aspect = image+" heading", []string{script, vector, "{{.}}"}, []string{hostileEntity, vector}, script
 			c.Source, c.Session, c.Project, c.Domain = image, hostileSession, hostileProject, vector
@@ -410,7 +407,7 @@ func (f *furnisher) bobs() []step {
 		"The payments of %s go through the bank at night.", "The ledger of %s is kept by Bob alone.", "Calls to the bank for %s are made seven times.",
 		"Refunds of %s are never possible.", "Deploys of %s go out on Sundays.", "The auditors have never heard of %s.",
 	} {
-		t := told{fmt.Sprint("bob ", i+1), 20*day - time.Duration(i)*time.Hour, fmt.Sprintf(text, BobWord), like(func(c *ken.Claim) {
+		t := storyClaim{fmt.Sprint("bob ", i+1), 20*day - time.Duration(i)*time.Hour, fmt.Sprintf(text, BobWord), like(func(c *ken.Claim) {
 			c.Actor, c.Source, c.Tags, c.Entities, c.Aspect = ken.Actor{Type: "user", ID: "bob"}, BobWord, []string{BobWord}, []string{BobWord, "payments"}, "behaviour"
 			c.Session, c.Heading = "s-"+BobWord, BobWord
 			c.Evidence = []ken.Evidence{ken.FromUserStatement("s-"+BobWord, "m1")}

@@ -40,7 +40,6 @@ func (f *furnisher) conversations() []step {
 	return steps
 }
 
-// conversation is a session in progress.
 type conversation struct {
 	f        *furnisher
 	talk     talk
@@ -74,7 +73,6 @@ func (c *conversation) turn(ctx context.Context, i int) error {
 	return c.f.layer.Operator().Recorded(ctx)
 }
 
-// call is a tool call with its result.
 type call struct {
 	ken.ToolCall
 	printed string

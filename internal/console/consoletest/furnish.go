@@ -150,7 +150,6 @@ type ids struct {
 	n  uint64
 }
 
-// next returns a new id.
 func (i *ids) next(at time.Time) string {
 	i.mu.Lock()
 	i.n++

@@ -332,7 +332,6 @@ func rules(ctx context.Context, e *edit.Editor) error {
 	return nil
 }
 
-// tasks creates a task in each state.
 func (f *furnisher) tasks(ctx context.Context, e *edit.Editor) error {
 	for i, t := range []struct {
 		title string

@@ -155,7 +155,6 @@ func (f *furnisher) config() string {
 	return b.String()
 }
 
-// fileEvidence returns evidence for a file of the project as it is now.
 func (f *furnisher) fileEvidence(path string, line int) (ken.Evidence, error) {
 	b, err := os.ReadFile(filepath.Join(f.project.Dir, filepath.FromSlash(path)))
 	if err != nil {

@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,12 +93,20 @@ func TestFewestEdits(t *testing.T) {
 			t.Fatalf("%q to %q in %d edits, want %d", a, b, got, want)
 		}
 		edits := 0
-		for _, m := range backtrack(trace, len(a), len(b)) {
-			if m.x == m.fromX || m.y == m.fromY {
+		var before, after []string
+		for _, p := range backtrack(trace, a, b) {
+			if p.Op != Same {
 				edits++
-			} else if a[m.fromX] != b[m.fromY] {
-				t.Fatalf("%q to %q keeps %q as %q", a, b, a[m.fromX], b[m.fromY])
 			}
+			if p.Op != New {
+				before = append(before, p.Text)
+			}
+			if p.Op != Gone {
+				after = append(after, p.Text)
+			}
+		}
+		if !slices.Equal(before, a) || !slices.Equal(after, b) {
+			t.Fatalf("%q to %q: the way leads from %q to %q", a, b, before, after)
 		}
 		if edits != len(trace)-1 {
 			t.Fatalf("%q to %q: %d edits on the way, want %d", a, b, edits, len(trace)-1)

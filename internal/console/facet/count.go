@@ -28,7 +28,6 @@ type Value struct {
 	Selected bool
 }
 
-// facets counts all facets.
 func (s *scan) facets(top int) []Facet {
 	out := make([]Facet, facets)
 	for f := range out {
@@ -37,7 +36,6 @@ func (s *scan) facets(top int) []Facet {
 	return out
 }
 
-// facet counts one facet.
 func (s *scan) facet(f, top int) Facet {
 	out := Facet{Name: names[f]}
 	values, first := s.tally(f)
@@ -95,14 +93,12 @@ func (s *scan) tally(f int) (values []string, first int) {
 	}
 }
 
-// counts returns a zeroed slice of counters.
 func (s *scan) counts(n int) []uint32 {
 	s.count = slices.Grow(s.count[:0], n)[:n]
 	clear(s.count)
 	return s.count
 }
 
-// counted is a value with its count.
 type counted struct {
 	name string
 	code uint32
@@ -165,7 +161,6 @@ func (s *scan) selected(f int, values []string, first int) (out []counted) {
 	return out
 }
 
-// code returns the code of a facet's value.
 func (s *scan) code(f int, value string) (uint32, bool) {
 	switch t := s.t; {
 	case closed[f] != nil:
@@ -185,7 +180,7 @@ func (x *Index) Count(owner string, ids []string, sel Selection) (out []Facet) {
 	_ = x.read(owner, func(t *table) { // the only error is that they were not read
 		slots, _ := t.among(ids)
 		s := x.run(t, &sel, slots)
-		defer s.letGo()
+		defer s.release()
 		out = s.facets(x.o.Top)
 	})
 	return out
@@ -199,7 +194,7 @@ func (x *Index) Filter(owner string, ids []string, sel Selection) (out []string,
 	err = x.read(owner, func(t *table) {
 		slots, written := t.among(ids)
 		s := x.run(t, &sel, slots)
-		defer s.letGo()
+		defer s.release()
 		out = make([]string, 0, len(s.hits))
 		for _, slot := range s.hits {
 			out = append(out, written[slot])
@@ -217,7 +212,7 @@ func (t *table) among(ids []string) (slots []uint32, written map[uint32]string) 
 		if err != nil {
 			continue
 		}
-		slot, ok := t.at.get(id)
+		slot, ok := t.slots[id]
 		if _, again := written[slot]; !ok || again {
 			continue
 		}

@@ -1,9 +1,11 @@
 package facet
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,12 +104,7 @@ func (x *Index) owner(name string) (*owner, error) {
 	o := x.owners[name]
 	if o == nil {
 		if len(x.owners) >= x.o.MaxOwners {
-			oldest := ""
-			for n, other := range x.owners {
-				if oldest == "" || other.used < x.owners[oldest].used {
-					oldest = n
-				}
-			}
+			oldest := slices.MinFunc(slices.Collect(maps.Keys(x.owners)), func(a, b string) int { return cmp.Compare(x.owners[a].used, x.owners[b].used) })
 			x.owners[oldest].stop()
 			delete(x.owners, oldest)
 		}
@@ -157,7 +154,7 @@ func (x *Index) Values(owner, facet, prefix string, limit int) (out []Value, err
 	}
 	err = x.read(owner, func(t *table) {
 		s := x.run(t, &Selection{}, nil)
-		defer s.letGo()
+		defer s.release()
 		values, first := s.tally(f)
 		best := topk.New[counted](min(limit, MaxLimit))
 		for code := first; code < len(values); code++ {

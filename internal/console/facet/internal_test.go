@@ -10,7 +10,10 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-func TestSlotsAreAMap(t *testing.T) {
+// Names lists the facets, in their order.
+func Names() []string { return names[:] }
+
+func TestSlotsAreUsedAgain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	tab, want := newTable(), map[uuid.UUID]string{}
 	for range 20_000 {
@@ -24,12 +27,12 @@ func TestSlotsAreAMap(t *testing.T) {
 			tab.remove(id)
 			delete(want, id)
 		}
-		if tab.at.n != len(want) {
-			t.Fatalf("%d claims, want %d", tab.at.n, len(want))
+		if len(tab.slots) != len(want) {
+			t.Fatalf("%d claims, want %d", len(tab.slots), len(want))
 		}
 	}
 	for id, session := range want {
-		slot, ok := tab.at.get(id)
+		slot, ok := tab.slots[id]
 		if w := tab.words[fSession]; !ok || w.names[w.of[slot]] != session {
 			t.Errorf("%s: %v", id, ok)
 		}

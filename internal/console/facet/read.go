@@ -30,7 +30,6 @@ type Progress struct {
 	Ready bool
 }
 
-// owner holds the columns of one owner.
 type owner struct {
 	name string
 	used uint64        // guarded by Index.mu
@@ -181,7 +180,7 @@ func (o *owner) progress() Progress {
 		p.Total = o.busy.total
 		p.Done = min(int(o.busy.done.Load()), p.Total-1)
 	case o.t != nil:
-		p.Done, p.Total = o.t.at.n, o.t.at.n
+		p.Done, p.Total = len(o.t.slots), len(o.t.slots)
 	}
 	return p
 }
@@ -189,7 +188,7 @@ func (o *owner) progress() Progress {
 func (o *owner) size() int {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return o.t.at.n
+	return len(o.t.slots)
 }
 
 // drop removes the columns of a replaced log, because they may contain forgotten

@@ -44,7 +44,7 @@ type scan struct {
 var scans = sync.Pool{New: func() any { return new(scan) }}
 
 // run finds the slots that a selection matches, among given or among all if given
-// is nil. The caller must call letGo on the scan.
+// is nil. The caller must call release on the scan.
 func (x *Index) run(t *table, sel *Selection, given []uint32) *scan {
 	s := scans.Get().(*scan)
 	s.t, s.now, s.decay, s.wanted = t, x.o.Now().UnixMilli(), x.o.DecayDays, sel.wanted()
@@ -59,7 +59,7 @@ func (x *Index) run(t *table, sel *Selection, given []uint32) *scan {
 	return s
 }
 
-func (s *scan) letGo() {
+func (s *scan) release() {
 	s.t, s.wanted = nil, [facets][]string{}
 	scans.Put(s)
 }

@@ -136,7 +136,7 @@ func (x *Index) Select(owner string, sel Selection) (Page, error) {
 	var out Page
 	err = x.read(owner, func(t *table) {
 		s := x.run(t, &sel, nil)
-		defer s.letGo()
+		defer s.release()
 		out.Total, out.Facets = len(s.hits), s.facets(x.o.Top)
 		places := s.best(rank, after, sel.limit()+1)
 		if len(places) > sel.limit() {

@@ -1,7 +1,6 @@
 package facet
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -32,9 +31,6 @@ const (
 	Archived   = "archived"
 	Expired    = "expired"
 )
-
-// Names lists the facets, in their order.
-func Names() []string { return slices.Clone(names[:]) }
 
 const (
 	fKind = iota
@@ -79,8 +75,8 @@ type table struct {
 	words [facets]*words // facets with one value; nil for others
 	lists [facets]*lists // facets with several values
 
-	at   slots
-	free []uint32
+	slots map[uuid.UUID]uint32 // by claim
+	free  []uint32
 }
 
 const (
@@ -89,8 +85,7 @@ const (
 )
 
 func newTable() *table {
-	t := &table{}
-	t.at.ids = &t.ids
+	t := &table{slots: map[uuid.UUID]uint32{}}
 	for _, f := range []int{fKind, fScope, fSource, fSourceType, fSession, fProject, fAgent} {
 		t.words[f] = &words{dictionary: newDictionary(nil)}
 	}
@@ -119,11 +114,10 @@ func (t *table) put(c *ken.Claim) {
 	if err != nil || c.Kind == ken.KindDocument {
 		return
 	}
-	slot, ok := t.at.get(id)
+	slot, ok := t.slots[id]
 	if !ok {
 		slot = t.slot()
-		t.ids[slot] = id
-		t.at.put(slot)
+		t.ids[slot], t.slots[id] = id, slot
 	}
 	sup := c.Support(nil)
 	t.created[slot], t.updated[slot], t.expires[slot], t.newest[slot] = milli(c.CreatedAt), milli(c.UpdatedAt), milli(c.ExpiresAt), milli(sup.NewestAt)
@@ -143,13 +137,12 @@ func (t *table) put(c *ken.Claim) {
 	t.lists[fFile].set(slot, files(c))
 }
 
-// remove removes a claim.
 func (t *table) remove(id uuid.UUID) {
-	slot, ok := t.at.get(id)
+	slot, ok := t.slots[id]
 	if !ok {
 		return
 	}
-	t.at.remove(slot)
+	delete(t.slots, id)
 	for f := range facets {
 		if t.words[f] != nil {
 			t.words[f].set(slot, "")
@@ -162,7 +155,6 @@ func (t *table) remove(id uuid.UUID) {
 	t.free = append(t.free, slot)
 }
 
-// slot returns a free slot.
 func (t *table) slot() uint32 {
 	if n := len(t.free); n > 0 {
 		slot := t.free[n-1]
@@ -222,7 +214,6 @@ func flag(is bool, f uint8) uint8 {
 	return 0
 }
 
-// files returns the files in a claim's evidence.
 func files(c *ken.Claim) (paths []string) {
 	for i := range c.Evidence {
 		if p := c.Evidence[i].Path; p != "" {
@@ -374,77 +365,4 @@ func (d *dictionary) drop(code uint32) {
 	}
 	delete(d.codes, d.key(d.names[code]))
 	d.names[code], d.free = "", append(d.free, code)
-}
-
-// slots maps a claim's id to its slot. It is a hash table that stores only slots,
-// because the ids are in a column already. It takes 5 to 11 bytes for each claim; a
-// map takes 35.
-type slots struct {
-	ids  *[]uuid.UUID // by slot
-	home []uint32     // slot+1, or 0 for empty; the length is a power of two
-	n    int
-}
-
-// at returns where the search for an id begins. The second half of most ids is random.
-// Chosen ids may collide, which makes a search slower but not wrong.
-func (s *slots) at(id *uuid.UUID) uint64 {
-	h := binary.LittleEndian.Uint64(id[:8]) ^ binary.LittleEndian.Uint64(id[8:])*0x9e3779b97f4a7c15
-	h = (h ^ h>>32) * 0xd6e8feb86659fd93
-	return (h ^ h>>32) & uint64(len(s.home)-1)
-}
-
-func (s *slots) get(id uuid.UUID) (uint32, bool) {
-	if s.n == 0 {
-		return 0, false
-	}
-	for i := s.at(&id); ; i = (i + 1) & uint64(len(s.home)-1) {
-		switch at := s.home[i]; {
-		case at == 0:
-			return 0, false
-		case (*s.ids)[at-1] == id:
-			return at - 1, true
-		}
-	}
-}
-
-// put adds the slot of a new id, which the column has already.
-func (s *slots) put(slot uint32) {
-	if (s.n+1)*5 > len(s.home)*4 {
-		old := s.home
-		s.home = make([]uint32, max(16, 2*len(old)))
-		for _, at := range old {
-			if at != 0 {
-				s.place(at)
-			}
-		}
-	}
-	s.place(slot + 1)
-	s.n++
-}
-
-func (s *slots) place(at uint32) {
-	mask := uint64(len(s.home) - 1)
-	i := s.at(&(*s.ids)[at-1])
-	for s.home[i] != 0 {
-		i = (i + 1) & mask
-	}
-	s.home[i] = at
-}
-
-// remove removes an id, which the column still has, and moves the following entries
-// closer to their home.
-func (s *slots) remove(slot uint32) {
-	mask := uint64(len(s.home) - 1)
-	hole := s.at(&(*s.ids)[slot])
-	for s.home[hole] != slot+1 {
-		hole = (hole + 1) & mask
-	}
-	for i := (hole + 1) & mask; s.home[i] != 0; i = (i + 1) & mask {
-		begin := s.at(&(*s.ids)[s.home[i]-1])
-		if (i-begin)&mask >= (i-hole)&mask { // its search passes the hole
-			s.home[hole], hole = s.home[i], i
-		}
-	}
-	s.home[hole] = 0
-	s.n--
 }

@@ -51,7 +51,6 @@ type Ledger struct {
 	clock  uint64 // counts uses
 }
 
-// owner holds the turns of one owner.
 type owner struct {
 	used  uint64          // guarded by Ledger.mu
 	turn  chan struct{}   // a lock: whoever reads receipts holds its token; it guards asked
@@ -99,13 +98,7 @@ func (l *Ledger) owner(name string) *owner {
 	o := l.owners[name]
 	if o == nil {
 		if len(l.owners) >= l.o.Owners {
-			oldest, first := "", true
-			for n, other := range l.owners {
-				if first || other.used < l.owners[oldest].used {
-					oldest, first = n, false
-				}
-			}
-			delete(l.owners, oldest)
+			delete(l.owners, slices.MinFunc(slices.Collect(maps.Keys(l.owners)), func(a, b string) int { return cmp.Compare(l.owners[a].used, l.owners[b].used) }))
 		}
 		o = &owner{turn: make(chan struct{}, 1)}
 		l.owners[name] = o
@@ -262,7 +255,7 @@ type Stage struct {
 const total = "total"
 
 // turn converts a receipt. Repeated names share their memory.
-func (n *interned) turn(r *receipt.Record) *Turn {
+func (n interned) turn(r *receipt.Record) *Turn {
 	t := &Turn{ID: r.Turn, At: r.At, Session: n.name(r.Session), Agent: n.name(r.Agent), Project: n.name(r.Project), Model: n.name(r.Model),
 		Mode: ken.Mode(n.name(string(r.Mode))), Cause: n.name(r.Cause), Key: n.name(r.Key), Policy: n.name(r.Policy), Through: r.Through, Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut),
 		CachedBytes: r.CachedBytes, NewBytes: r.NewBytes, Degraded: len(r.Degraded), Reused: r.Reused, Taint: len(r.Taint), TotalMS: r.MS[total]}
@@ -307,17 +300,11 @@ func MostCut(cuts []ken.Cut) (most ken.CutReason) {
 // interned keeps one copy of each string.
 type interned map[string]string
 
-func (n *interned) name(s string) string {
-	if s == "" {
-		return ""
-	}
-	if *n == nil {
-		*n = interned{}
-	}
-	if had, ok := (*n)[s]; ok {
+func (n interned) name(s string) string {
+	if had, ok := n[s]; ok {
 		return had
 	}
-	(*n)[s] = s
+	n[s] = s
 	return s
 }
 

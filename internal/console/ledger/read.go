@@ -67,7 +67,7 @@ func due(last, now time.Time, every time.Duration) bool {
 // it read all. The list is new. With an ErrCorrupt it is valid, with any other error
 // it is not.
 func (l *Ledger) read(ctx context.Context, book Book, had []*Turn) (turns []*Turn, all bool, bad error) {
-	var names interned
+	names := interned{}
 	places := map[string]int{} // indices in had; turns continue near its front, or not at all
 	for i := range min(len(had), 2*receipt.MaxLimit) {
 		places[had[i].ID] = i
@@ -178,8 +178,8 @@ func (o *owner) removeDeleted(ctx context.Context, book Book, turns []*Turn) (no
 		o.asked[t.Session] = true
 	}
 	return slices.DeleteFunc(turns, func(t *Turn) bool {
-		remaining, sessionsPerCheck := gone[t.Session]
-		return sessionsPerCheck && !remaining[t.ID]
+		left, checked := gone[t.Session]
+		return checked && !left[t.ID]
 	}), done, nil
 }
 
@@ -198,7 +198,6 @@ func exists(ctx context.Context, book Book, t *Turn) (bool, error) {
 	return r.Session == t.Session, nil
 }
 
-// remaining lists the turns that a session still has.
 func remaining(ctx context.Context, book Book, session string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	for q := (receipt.Query{Session: session, Limit: receipt.MaxLimit}); ; {
