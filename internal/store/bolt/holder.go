@@ -174,14 +174,18 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
 	l.o.Log.Warn("the store is damaged and is rebuilt from its log", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
+	var report Mended
 	if err == nil {
-		_, err = s.rebuild(ctx)
+		report, err = s.rebuild(ctx)
 		l.db = s.db
 	}
 	if err != nil {
 		return s, errors.Join(cause, err)
 	}
 	next := newStore(l.dir, l.o, l.db)
+	if report.Damage() {
+		next.noteDamage(damaged("the store was repaired", errors.New(report.String())))
+	}
 	return next, next.load(ctx)
 }
 

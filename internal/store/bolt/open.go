@@ -58,6 +58,9 @@ var (
 	// program that doesn't know the bucket copies it and otherwise leaves it alone.
 	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
 
+	// firstBuckets are those that every file has, whatever program wrote it.
+	firstBuckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDocs, bShelf}
+
 	kLayout   = []byte("layout")
 	kID       = []byte("store_id")
 	kOwner    = []byte("owner")
@@ -151,6 +154,9 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.view(s.checkNotMoved); err != nil {
 		return err
 	}
+	if err := s.view(checkBuckets); err != nil {
+		return err
+	}
 	if s.o.readOnly {
 		if err := s.readable(); err != nil {
 			return err
@@ -180,6 +186,28 @@ func (s *Store) load(ctx context.Context) error {
 		s.o.Log.Warn("the vectors of the previous model are not used", "store", s.dir, "error", err)
 	}
 	return s.openIndex(ctx)
+}
+
+// checkBuckets returns an error if the file of a store has lost a bucket. An empty one in its place would
+// hide what was in it.
+func checkBuckets(tx *bbolt.Tx) error {
+	lost := lostBuckets(tx)
+	meta := tx.Bucket(bMeta)
+	fresh := len(lost) >= len(firstBuckets)-1 && (meta == nil || meta.Get(kLayout) == nil)
+	if len(lost) == 0 || fresh {
+		return nil
+	}
+	return damaged("read "+lost[0], errors.New("it is missing"))
+}
+
+// lostBuckets returns the names of firstBuckets that the file lacks.
+func lostBuckets(tx *bbolt.Tx) (names []string) {
+	for _, b := range firstBuckets {
+		if tx.Bucket(b) == nil {
+			names = append(names, string(b))
+		}
+	}
+	return names
 }
 
 // prepared reports whether initMeta would change nothing and return no error.
