@@ -93,12 +93,7 @@ func HeldError(dir string) error {
 }
 
 // removeHolder removes the holder's file. The caller still holds the lock.
-func removeHolder(dir string) error {
-	if err := os.Remove(filepath.Join(dir, holderFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func removeHolder(dir string) error { return removed(filepath.Join(dir, holderFile)) }
 
 // Lock is the exclusive right to a store's folder. The operating system releases it when
 // the process ends. A Lock must not be used by several goroutines at once.
@@ -232,6 +227,14 @@ func openDB(path string, o Options) (*bbolt.DB, error) {
 			return nil, HeldError(filepath.Dir(path))
 		}
 	}
+}
+
+// newDB is openDB for a new file. It removes what an interrupted attempt left.
+func newDB(path string, o Options) (*bbolt.DB, error) {
+	if err := removed(path); err != nil {
+		return nil, err
+	}
+	return openDB(path, o)
 }
 
 func tryDB(path string, o Options) (db *bbolt.DB, err error) {

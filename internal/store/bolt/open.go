@@ -253,6 +253,17 @@ func (s *Store) initMeta(tx *writeTx) error {
 	return s.checkOwner(meta.Get(kOwner))
 }
 
+// mark returns the number of the last commit that a projection includes, which bMeta has under key; 0 if it is not known.
+func (s *Store) mark(key []byte) (commit uint64, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		if v := tx.Bucket(bMeta).Get(key); len(v) == 8 {
+			commit = binary.BigEndian.Uint64(v)
+		}
+		return nil
+	})
+	return commit, err
+}
+
 // checkOwner returns an error if the owner in the store's file is not the one it is
 // opened for.
 func (s *Store) checkOwner(owner []byte) error {
@@ -469,11 +480,5 @@ func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, 
 // excluded it since it was superseded or expired. Archiving it again changes nothing.
 // Errors: ErrNotFound; ErrRefused for a claim that is still active.
 func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
-	return s.do(ctx, func(t *txn) error {
-		ev, err := engine.Archive(t.get, id, reason, actor, s.o.env())
-		if err != nil || ev == nil {
-			return err
-		}
-		return t.emit(ev)
-	})
+	return s.command(ctx, func(t *txn) (*store.Event, error) { return engine.Archive(t.get, id, reason, actor, s.o.env()) })
 }
