@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // near finds a password on the line of the cue s[from:end] without a link between the two:
@@ -339,16 +341,7 @@ func isPlaceholder(v string) bool {
 
 // isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
 func isUUID(v string) bool {
-	if len(v) != 36 {
-		return false
-	}
-	for i := range len(v) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (v[i] == '-') || !dash && !('0' <= v[i] && v[i] <= '9' || 'a' <= v[i]|0x20 && v[i]|0x20 <= 'f') {
-			return false
-		}
-	}
-	return true
+	return len(v) == 36 && uuid.Validate(v) == nil
 }
 
 // entropy returns the Shannon entropy of v's bytes, in bits per byte.

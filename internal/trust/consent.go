@@ -31,23 +31,25 @@ func Given(root, hash string) bool {
 	if err != nil {
 		return false
 	}
-	c, err := readConsent(path)
+	var c Consent
+	err = readJSON(path, &c)
 	return err == nil && c.Root == Real(root) && c.Hash == hash
 }
 
-func readConsent(path string) (c Consent, err error) {
+// readJSON reads a small regular file.
+func readJSON(path string, into any) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return c, err
+		return err
 	}
-	if !info.Mode().IsRegular() {
-		return c, fs.ErrInvalid
+	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return fs.ErrInvalid
 	}
 	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &c)
+	if err != nil {
+		return err
 	}
-	return c, err
+	return json.Unmarshal(b, into)
 }
 
 // Give records the user's consent. It replaces an earlier one for the same project.
@@ -59,11 +61,7 @@ func Give(root, file, hash string, now time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return noFolder(err)
 	}
-	b, err := json.MarshalIndent(Consent{Root: Real(root), File: file, Hash: hash, At: now.UTC()}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return write(path, append(b, '\n'))
+	return writeJSON(path, Consent{Root: Real(root), File: file, Hash: hash, At: now.UTC()})
 }
 
 // Revoke removes the consent to a project's configuration, and reports whether there was
@@ -93,7 +91,8 @@ func List(root string) ([]Consent, error) {
 	}
 	var out []Consent
 	for _, p := range paths {
-		if c, err := readConsent(p); err == nil {
+		var c Consent
+		if readJSON(p, &c) == nil {
 			out = append(out, c)
 		}
 	}

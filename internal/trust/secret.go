@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,9 +78,13 @@ func writeNew(path string, b []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// write writes a file atomically, replacing an existing one.
-func write(path string, b []byte) error {
-	tmp, err := writeTemp(path, b)
+// writeJSON writes a file atomically, replacing an existing one.
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := writeTemp(path, append(b, '\n'))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package trust
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,8 +93,8 @@ func foreign(root, at string) string {
 	key, keyErr := secret(dir, false)
 	was := "" // path at which a state with a valid mark was made
 	for _, path := range marks(dir, at) {
-		m, err := readMark(path)
-		if err != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
+		var m mark
+		if readJSON(path, &m) != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
 			continue
 		}
 		if m.Path == real && m.Root == root {
@@ -137,21 +136,6 @@ func marks(own, state string) []string {
 	return []string{filepath.Join(state, markName), filepath.Join(own, "marks", key(state)+".json")}
 }
 
-func readMark(path string) (m mark, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return m, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return m, fs.ErrInvalid
-	}
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
-	return m, err
-}
-
 // Mark creates the state folder dir of the project in root, if necessary, and marks it as made here. Folders outside of the
 // project need no mark. Call it before writing to a folder that FindState returned. Without a folder for this user's secret
 // the error is ErrUnavailable, and only this process knows the state.
@@ -180,15 +164,11 @@ func markAs(root, dir string, adopted bool) error {
 	}
 	m := mark{ID: rand.Text(), Root: Real(root), Path: real, Adopted: adopted}
 	m.MAC = seal(secret, m.parts(under)...)
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
 	places := marks(own, dir)
-	if err = write(places[0], append(b, '\n')); err == nil {
+	if err = writeJSON(places[0], m); err == nil {
 		return nil
 	}
-	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && write(places[1], append(b, '\n')) == nil {
+	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && writeJSON(places[1], m) == nil {
 		return nil // a read-only state is recognised by this mark
 	}
 	return fmt.Errorf("mark the state folder: %w", err)
@@ -212,7 +192,7 @@ func Disown(root, dir string) (bool, error) {
 	}
 	gone := false
 	for _, path := range marks(own, dir) {
-		if m, err := readMark(path); err != nil || !m.Adopted {
+		if m := (mark{}); readJSON(path, &m) != nil || !m.Adopted {
 			continue
 		}
 		made.Clear()
