@@ -376,6 +376,12 @@ func (s *Store) closeProjections() error {
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
 
+// IsClosed reports whether a call was not executed because the store was closed.
+func IsClosed(err error) bool {
+	var e *ken.Error
+	return errors.As(err, &e) && e == errClosed
+}
+
 // ID returns the identity of the store, which is generated when the store is created.
 func (s *Store) ID() string { return s.id }
 

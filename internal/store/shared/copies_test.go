@@ -22,7 +22,7 @@ func bounded(t *testing.T, log *logtest.Memory, dir string, bytes int64) *member
 	var err error
 	m.node, err = shared.StartNode(t.Context(), shared.NodeOptions{Log: m.log, ID: "bounded", Logger: quiet})
 	must(t, err)
-	m.putAway = make(chan string, 64)
+	m.putAway = make(chan string, 1024)
 	m.Owners = shared.NewOwners(dir, 1, shared.Options{Node: m.node, Folder: bytes, Log: quiet, OnPutAway: func(owner string) { m.putAway <- owner }})
 	m.end = func() { must(t, m.Close()); must(t, m.node.Close()) }
 	return m

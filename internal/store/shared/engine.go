@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
@@ -35,8 +36,9 @@ const (
 	surely = store.CommitsKept / 3
 )
 
-// read runs fn on the store. It runs fn again when the holder is lost, and on the next
-// engine when the owner has moved there. It makes at most maxTries attempts.
+// read runs fn on the store. It runs fn again when the holder is lost, or gave the store up and closed
+// it before the call, and on the next engine when the owner has moved there. It makes at most maxTries
+// attempts.
 func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) error {
 	for try := 1; ; try++ {
 		r, err := e.s.current(ctx)
@@ -50,7 +52,7 @@ func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) err
 			return e.readNext(ctx, fn)
 		case r != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return e.s.late(ctx)
-		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)):
+		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)) && !(bolt.IsClosed(err) && !r.valid()):
 			return err
 		}
 		e.s.lost(r, false)
