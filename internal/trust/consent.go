@@ -31,25 +31,23 @@ func Given(root, hash string) bool {
 	if err != nil {
 		return false
 	}
-	var c Consent
-	err = readJSON(path, &c)
+	c, err := readConsent(path)
 	return err == nil && c.Root == Real(root) && c.Hash == hash
 }
 
-// readJSON reads a small regular file.
-func readJSON(path string, into any) error {
+func readConsent(path string) (c Consent, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return err
+		return c, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return fs.ErrInvalid
+	if !info.Mode().IsRegular() {
+		return c, fs.ErrInvalid
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(b, &c)
 	}
-	return json.Unmarshal(b, into)
+	return c, err
 }
 
 // Give records the user's consent. It replaces an earlier one for the same project.
@@ -61,7 +59,11 @@ func Give(root, file, hash string, now time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return noFolder(err)
 	}
-	return writeJSON(path, Consent{Root: Real(root), File: file, Hash: hash, At: now.UTC()})
+	b, err := json.MarshalIndent(Consent{Root: Real(root), File: file, Hash: hash, At: now.UTC()}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(path, append(b, '\n'))
 }
 
 // Revoke removes the consent to a project's configuration, and reports whether there was
@@ -91,8 +93,7 @@ func List(root string) ([]Consent, error) {
 	}
 	var out []Consent
 	for _, p := range paths {
-		var c Consent
-		if readJSON(p, &c) == nil {
+		if c, err := readConsent(p); err == nil {
 			out = append(out, c)
 		}
 	}

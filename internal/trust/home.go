@@ -42,8 +42,14 @@ func ConfigFile() string {
 // OwnFolders returns the folders of the user's own configuration, data and state of Ken, as real
 // paths. They need not exist.
 func OwnFolders() (out []string) {
-	state, _ := stateFolder() // "" is not listed
-	for _, dir := range []string{filepath.Dir(ConfigFile()), DataFolder(), state} {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		state = ""
+		if h, err := home(); err == nil {
+			state = filepath.Join(h, ".local", "state")
+		}
+	}
+	for _, dir := range []string{filepath.Dir(ConfigFile()), DataFolder(), filepath.Join(state, "ken")} {
 		if filepath.IsAbs(dir) {
 			out = append(out, Real(dir))
 		}
@@ -54,27 +60,19 @@ func OwnFolders() (out []string) {
 // folder returns the user's own state folder for a project in root, which need not exist. A folder that the project
 // contains is not accepted.
 func folder(root string) (string, error) {
-	dir, err := stateFolder()
-	if err == nil && Brought(root, dir) {
-		err = errors.New(dir + " came with the project")
-	}
-	if err != nil {
-		return "", noFolder(err)
-	}
-	return dir, nil
-}
-
-// stateFolder returns the user's own folder for the state of all projects, which need not exist.
-func stateFolder() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
 		h, err := home()
 		if err != nil {
-			return "", err
+			return "", noFolder(err)
 		}
 		dir = filepath.Join(h, ".local", "state")
 	}
-	return filepath.Join(dir, "ken"), nil
+	dir = filepath.Join(dir, "ken")
+	if Brought(root, dir) {
+		return "", noFolder(errors.New(dir + " came with the project"))
+	}
+	return dir, nil
 }
 
 func noFolder(err error) error {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,13 +77,9 @@ func writeNew(path string, b []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// writeJSON writes a file atomically, replacing an existing one.
-func writeJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	tmp, err := writeTemp(path, append(b, '\n'))
+// write writes a file atomically, replacing an existing one.
+func write(path string, b []byte) error {
+	tmp, err := writeTemp(path, b)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,8 +94,8 @@ func foreign(root, at string) string {
 	key, keyErr := secret(dir, false)
 	was := "" // path at which a state with a valid mark was made
 	for _, path := range marks(dir, at) {
-		var m mark
-		if readJSON(path, &m) != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
+		m, err := readMark(path)
+		if err != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
 			continue
 		}
 		if m.Path == real && m.Root == root {
@@ -136,6 +137,21 @@ func marks(own, state string) []string {
 	return []string{filepath.Join(state, markName), filepath.Join(own, "marks", key(state)+".json")}
 }
 
+func readMark(path string) (m mark, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return m, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return m, fs.ErrInvalid
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	return m, err
+}
+
 // Mark creates the state folder dir of the project in root, if necessary, and marks it as made here. Folders outside of the
 // project need no mark. Call it before writing to a folder that FindState returned. Without a folder for this user's secret
 // the error is ErrUnavailable, and only this process knows the state.
@@ -164,11 +180,15 @@ func markAs(root, dir string, adopted bool) error {
 	}
 	m := mark{ID: rand.Text(), Root: Real(root), Path: real, Adopted: adopted}
 	m.MAC = seal(secret, m.parts(under)...)
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
 	places := marks(own, dir)
-	if err = writeJSON(places[0], m); err == nil {
+	if err = write(places[0], append(b, '\n')); err == nil {
 		return nil
 	}
-	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && writeJSON(places[1], m) == nil {
+	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && write(places[1], append(b, '\n')) == nil {
 		return nil // a read-only state is recognised by this mark
 	}
 	return fmt.Errorf("mark the state folder: %w", err)
@@ -192,7 +212,7 @@ func Disown(root, dir string) (bool, error) {
 	}
 	gone := false
 	for _, path := range marks(own, dir) {
-		if m := (mark{}); readJSON(path, &m) != nil || !m.Adopted {
+		if m, err := readMark(path); err != nil || !m.Adopted {
 			continue
 		}
 		made.Clear()
