@@ -205,8 +205,6 @@ var shapes = []shape{
 	{"bearer-token", "Bearer ", 20, 0, tokenByte},
 }
 
-func hexLower(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
-
 func webhookByte(c byte) bool { return wordDash(c) || c == '/' }
 
 // minDistinct is the minimum number of different characters in a real key. Made-up keys
@@ -218,10 +216,7 @@ func (sh shape) find(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start := i + len(sh.prefix)
-	end := start
-	for end < len(s) && sh.body(s[end]) {
-		end++
-	}
+	end := skip(s, start, len(s), sh.body)
 	body := s[start:end]
 	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || isPlaceholder(body) || distinct(body) < minDistinct {
 		return Finding{}, false
@@ -275,10 +270,7 @@ func findJWT(s string, i int) (Finding, bool) {
 		if part == 1 && !strings.HasPrefix(s[start:], "eyJ") {
 			return Finding{}, false
 		}
-		for end < len(s) && wordDash(s[end]) {
-			end++
-		}
-		if end-start < min {
+		if end = skip(s, start, len(s), wordDash); end-start < min {
 			return Finding{}, false
 		}
 		if part < 2 {
@@ -299,13 +291,8 @@ var issued = []string{"sk", "pat", "key", "tok", "tkn", "token", "api", "secret"
 // cases and digits. i is at that word.
 func findIssued(s string, i int) (Finding, bool) {
 	const least, maxPrefix = 20, 24
-	from, end := i, i
-	for from > 0 && i-from < maxPrefix && (wordDash(s[from-1]) && (s[from-1] < 'A' || s[from-1] > 'Z')) {
-		from--
-	}
-	for end < len(s) && 'a' <= s[end] && s[end] <= 'z' {
-		end++
-	}
+	from := skipBack(s, i, maxPrefix, func(c byte) bool { return wordDash(c) && (c < 'A' || c > 'Z') })
+	end := skip(s, i, len(s), lowerCase)
 	if end == len(s) || s[end] != '_' && s[end] != '-' || from > 0 && (alnum(s[from-1]) || s[from-1] == '.' || s[from-1] == '/') {
 		return Finding{}, false
 	}
@@ -314,15 +301,7 @@ func findIssued(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start := end + 1
-	for end = start; end < len(s) && wordDash(s[end]); end++ {
-	}
+	end = skip(s, start, len(s), wordDash)
 	v := s[start:end]
-	run, longest := 0, 0
-	for k := range len(v) {
-		if run++; !alnum(v[k]) {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
+	return Finding{"issued-token", from, end}, longestRun(v, alnum) >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
 }

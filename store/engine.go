@@ -314,7 +314,7 @@ type Known struct {
 	Hash    string    `json:"hash"`           // "sha256:" and hex, of the file's content
 	Size    int64     `json:"size"`           // bytes
 	ModTime time.Time `json:"mod_time"`       // of the file, or the commit's author date; UTC
-	ReadAt  time.Time `json:"read_at"`        // version and settings of the chunker; a change cuts the document again
+	ReadAt  time.Time `json:"read_at"`        // when it was read; a file that was changed shortly before is read again
 	Cut     string    `json:"cut"`            // version and settings of the chunker; a change cuts the document again
 	Skip    string    `json:"skip,omitempty"` // why it has no chunks
 

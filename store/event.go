@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -159,7 +158,7 @@ func (e *Event) UnmarshalBinary(b []byte) error {
 	e.Type = ken.EventType(b[head : head+n])
 	e.Payload = nil
 	if b[head+n] == 0 {
-		e.Payload = append([]byte{}, bytes.Clone(b[head+n+1:])...)
+		e.Payload = append([]byte{}, b[head+n+1:]...)
 	}
 	return nil
 }

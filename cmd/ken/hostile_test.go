@@ -106,9 +106,10 @@ func newWorld(t *testing.T, h *hostile) *world {
 	w.url, w.mine = w.theirs.serve(w, model.handler()), w.own.serve(w, model.handler())
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "user"))
-	if h.own != "" {
-		w.put(filepath.Join(dir, "config", "ken", "config.yaml"), h.own)
-	}
+	// What a turn finds must not depend on the machine's load.
+	w.put(filepath.Join(dir, "config", "ken", "config.yaml"), "retrieval: {deadline: 30s}\n"+h.own)
+	// The first go command of a user starts a process for telemetry, which would go on to write here when the test has ended.
+	w.put(filepath.Join(dir, "config", "go", "telemetry", "mode"), "off\n")
 	w.put(filepath.Join(w.out, "secret.md"), "The harbour opens with "+fileMark+".\n")
 	w.put(filepath.Join(w.repo, "go.mod"), "module hostile.test\n")
 	w.put(filepath.Join(w.repo, "harbour.md"), "The harbour lies in the north.\n")

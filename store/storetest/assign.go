@@ -43,9 +43,7 @@ func vouched(c *ken.Claim) {
 }
 
 func testAssign(k *kit) {
-	if _, ok := k.s.(assigner); !ok {
-		k.Skip("the store has no Assign")
-	}
+	has[assigner](k, "the store has no Assign")
 	const rules, model, operator = ken.AssignedByRules, ken.AssignedByModel, ken.AssignedByOperator
 	entities := func(names ...string) func(*ken.Claim) { return func(c *ken.Claim) { c.Entities = names } }
 
@@ -126,9 +124,7 @@ func testAssign(k *kit) {
 		k.assign(false, jobs[0])
 		k.assign(false, jobs[1])
 		k.wantFiled(id, rules, "payments, ledger", "speed", true)
-		if got := k.historyTypes(id); len(got) != 3 {
-			k.Errorf("history %v", got)
-		}
+		k.wantEvents(id, 3)
 	})
 
 	k.sub("the history says what it changed", func(k *kit) {
@@ -152,9 +148,7 @@ func testAssign(k *kit) {
 		id := k.write("deploys are slow")
 		k.assign(true, ken.Assignment{ID: id, By: rules, Entities: []string{"falcon"}, Aspect: "indigo"})
 		for _, word := range []string{"falcon", "indigo"} {
-			if got := k.ask(word); !slices.Equal(got, []string{id}) {
-				k.Errorf("%s finds %v", word, got)
-			}
+			k.finds(word, id)
 		}
 	})
 
@@ -174,9 +168,7 @@ func testAssign(k *kit) {
 		if _, err := k.s.WriteClaim(k.ctx, own); err == nil {
 			k.Error("a claim without its key is the same")
 		}
-		if got := k.historyTypes(id); len(got) != 3 {
-			k.Errorf("history %v", got)
-		}
+		k.wantEvents(id, 3)
 		k.wantFiled(id, model, "pipeline, Deploys, payments", "speed", true)
 		write("Deploys", "ci") // that is new
 		k.wantFiled(id, model, "pipeline, Deploys, payments, ci", "speed", true)
@@ -213,8 +205,7 @@ func testAssign(k *kit) {
 			k.Errorf("%+v: changed", tt.a)
 		}
 	}
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	if changed, err := k.s.(assigner).Assign(over, ken.Assignment{ID: id, By: rules, Entities: []string{"payments"}}); err == nil || changed {
 		k.Errorf("a cancelled call: %v, %v", changed, err)
 	}
@@ -251,9 +242,7 @@ func (r *reader) assign(s store.Structure, c *ken.Claim) {
 }
 
 func testAssignOnWrite(k *kit) {
-	if _, ok := k.s.(assigner); !ok {
-		k.Skip("the store has no Assign")
-	}
+	has[assigner](k, "the store has no Assign")
 	var r *reader
 	sub := func(name string, f func(k *kit)) {
 		k.sub(name, func(k *kit) {
@@ -373,18 +362,14 @@ type archiver interface {
 
 // testArchive checks that queries for archived claims still find an archived claim.
 func testArchive(k *kit) {
-	if _, ok := k.s.(archiver); !ok {
-		k.Skip("the store archives nothing")
-	}
+	has[archiver](k, "the store archives nothing")
 	ada := ken.Actor{Type: "user", ID: "ada"}
 	archive := func(k *kit, id, reason string) error { return k.s.(archiver).Archive(k.ctx, id, reason, ada) }
 
 	k.sub("superseded", func(k *kit) {
 		old, next := k.write("payments uses sagas"), k.write("payments uses two-phase commit")
 		k.supersede(old, next)
-		if err := archive(k, old, "tidying up, says Basic ghp_"+"q7RzT1mXv8KpLw3NcYh6BdJg5FsAe2Ui9Ok4"); err != nil {
-			k.Fatal(err)
-		}
+		k.must(archive(k, old, "tidying up, says Basic ghp_"+"q7RzT1mXv8KpLw3NcYh6BdJg5FsAe2Ui9Ok4"))
 		c := k.get(old)
 		if c.ArchivedAt.IsZero() || c.Status != ken.StatusSuperseded || c.Text != "payments uses sagas" {
 			k.Errorf("archived, it is %+v", c)
@@ -394,9 +379,7 @@ func testArchive(k *kit) {
 		if last.Type != ken.EventArchived || last.Reason != "tidying up, says Basic [redacted:github-token]" || last.Actor != ada || !last.At.Equal(c.ArchivedAt) {
 			k.Errorf("the history ends with %+v", last)
 		}
-		if found := k.ask("payments"); !slices.Equal(found, []string{next}) {
-			k.Errorf("recalled %v", found)
-		}
+		k.finds("payments", next)
 		asked := ids(k.query(ken.Query{Question: "sagas", Filter: ken.Filter{Statuses: []ken.Status{ken.StatusSuperseded}}}))
 		if !slices.Equal(asked, []string{old}) {
 			k.Errorf("asked for what was superseded, the archive gives %v", asked)
@@ -408,9 +391,7 @@ func testArchive(k *kit) {
 
 	k.sub("expired", func(k *kit) {
 		id := k.write("the freeze ends on Friday", func(c *ken.Claim) { c.ExpiresAt = epoch })
-		if err := archive(k, id, ""); err != nil {
-			k.Fatal(err)
-		}
+		k.must(archive(k, id, ""))
 		events := k.history(id)
 		if last := events[len(events)-1]; last.Reason != "expired" {
 			k.Errorf("the reason is %q", last.Reason)
@@ -424,13 +405,9 @@ func testArchive(k *kit) {
 	k.sub("twice changes nothing", func(k *kit) {
 		id := k.write("over", func(c *ken.Claim) { c.ExpiresAt = epoch })
 		for range 2 {
-			if err := archive(k, id, ""); err != nil {
-				k.Fatal(err)
-			}
+			k.must(archive(k, id, ""))
 		}
-		if n := len(k.history(id)); n != 2 {
-			k.Errorf("%d events", n)
-		}
+		k.wantEvents(id, 2)
 	})
 
 	k.sub("a claim that stands is refused", func(k *kit) {
@@ -461,19 +438,13 @@ func testArchive(k *kit) {
 
 	k.sub("a new version that stands comes back", func(k *kit) {
 		id := k.write("the freeze ends on Friday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch })
-		if err := archive(k, id, ""); err != nil {
-			k.Fatal(err)
-		}
+		k.must(archive(k, id, ""))
 		k.write("the freeze ends on Friday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch })
-		if types := k.historyTypes(id); len(types) != 2 {
-			k.Errorf("the same version left an event: %v", types)
-		}
+		k.wantEvents(id, 2)
 		k.write("the freeze ends on Monday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch.Add(24 * time.Hour) })
 		if c := k.get(id); !c.ArchivedAt.IsZero() {
 			k.Errorf("it stands again, and is archived: %+v", c)
 		}
-		if found := k.ask("freeze"); !slices.Equal(found, []string{id}) {
-			k.Errorf("recalled %v", found)
-		}
+		k.finds("freeze", id)
 	})
 }

@@ -29,9 +29,7 @@ type (
 )
 
 func testGet(k *kit) {
-	if _, ok := k.s.(getter); !ok {
-		k.Skip("the store has no Get")
-	}
+	has[getter](k, "the store has no Get")
 	const first, second = "0198a000-0000-7000-8000-000000000001", "0198a000-0000-7000-8000-000000000002"
 	withID := func(id string) func(*ken.Claim) { return func(c *ken.Claim) { c.ID = id } }
 	k.write("payments uses sagas", withID(first))
@@ -48,27 +46,21 @@ func testGet(k *kit) {
 	if c, err := get(k.ctx, second); err != nil || c.Status != ken.StatusDisputed {
 		k.Errorf("a disputed claim: %s, %v", c.Status, err)
 	}
-	_, err := get(k.ctx, "0198a0")
-	k.wantErr(err, ken.ErrInvalid, "id") // matches both
+	k.wantErr(errOf(get(k.ctx, "0198a0")), ken.ErrInvalid, "id") // matches both
 	for _, id := range []string{"", "00001", "sagas!", uuid.NewString()} {
-		_, err := get(k.ctx, id)
-		k.wantErr(err, ken.ErrNotFound, "id")
+		k.wantErr(errOf(get(k.ctx, id)), ken.ErrNotFound, "id")
 	}
 }
 
 func testByKey(k *kit) {
-	if _, ok := k.s.(byKeyer); !ok {
-		k.Skip("the store has no ByKey")
-	}
+	has[byKeyer](k, "the store has no ByKey")
 	byKey := func(key string) (ken.Claim, error) { return k.s.(byKeyer).ByKey(k.ctx, key) }
-	_, err := byKey("adr-7")
-	k.wantErr(err, ken.ErrNotFound, "key")
+	k.wantErr(errOf(byKey("adr-7")), ken.ErrNotFound, "key")
 
 	id := k.write("payments uses sagas", withKey("adr-7"), func(c *ken.Claim) { c.Tags = []string{"saga"} })
 	k.write("payments uses two-phase commit")
 	for _, key := range []string{"", "adr", "adr-77", "ADR-7", id} {
-		_, err := byKey(key)
-		k.wantErr(err, ken.ErrNotFound, "key")
+		k.wantErr(errOf(byKey(key)), ken.ErrNotFound, "key")
 	}
 	c, err := byKey("adr-7")
 	if err != nil || c.ID != id || c.Text != "payments uses sagas" {
@@ -89,21 +81,17 @@ func testByKey(k *kit) {
 }
 
 func testReinforce(k *kit) {
-	if _, ok := k.s.(reinforcer); !ok {
-		k.Skip("the store has no Reinforce")
-	}
-	reinforce := func(id string, e ...ken.Evidence) error {
+	has[reinforcer](k, "the store has no Reinforce")
+	reinforceOn := func(k *kit, id string, e ...ken.Evidence) error {
 		return k.s.(reinforcer).Reinforce(k.ctx, id, e, ken.Actor{Type: "user", ID: "ada"})
 	}
+	reinforce := func(id string, e ...ken.Evidence) error { return reinforceOn(k, id, e...) }
 
 	k.sub("the evidence grows and the status stays", func(k *kit) {
-		reinforce := k.s.(reinforcer).Reinforce
 		id := k.write("payments uses sagas")
 		k.transition(id, ken.StatusVerified)
 		more := ken.FromHumanAssertion("ada", epoch, "said it again")
-		if err := reinforce(k.ctx, id, []ken.Evidence{more}, ken.Actor{Type: "user", ID: "ada"}); err != nil {
-			k.Fatal(err)
-		}
+		k.must(reinforceOn(k, id, more))
 		c := k.get(id)
 		if c.Reinforcements != 1 || c.ReinforcedAt.IsZero() || c.Status != ken.StatusVerified || len(c.Evidence) != 2 {
 			k.Errorf("%+v", c)
@@ -112,18 +100,14 @@ func testReinforce(k *kit) {
 		if last.Type != ken.EventReinforced || last.Actor.ID != "ada" || !cmp.Equal(last.Evidence, []ken.Evidence{more}) {
 			k.Errorf("history ends with %+v", last)
 		}
-		if found := k.ask("sagas"); !slices.Equal(found, []string{id}) {
-			k.Errorf("found %v", found)
-		}
+		k.finds("sagas", id)
 	})
 
 	k.sub("the same evidence twice counts once", func(k *kit) {
 		id := k.write("payments uses sagas")
 		later := ken.FromHumanAssertion("ada", epoch, "again")
 		for _, e := range []ken.Evidence{ken.FromHumanAssertion("ada", epoch.Add(-time.Hour), "once"), later} {
-			if err := k.s.(reinforcer).Reinforce(k.ctx, id, []ken.Evidence{e}, ken.Actor{}); err != nil {
-				k.Fatal(err)
-			}
+			k.must(reinforceOn(k, id, e))
 		}
 		c := k.get(id)
 		if c.Reinforcements != 2 || len(c.Evidence) != 2 || !cmp.Equal(c.Evidence[1], later) {
@@ -134,9 +118,7 @@ func testReinforce(k *kit) {
 	k.sub("what it brings is cleaned", func(k *kit) {
 		id := k.write("payments uses sagas")
 		e := ken.FromToolResult("tc", "<think>hm</think>printed "+madeUpSecrets[0])
-		if err := k.s.(reinforcer).Reinforce(k.ctx, id, []ken.Evidence{e}, ken.Actor{}); err != nil {
-			k.Fatal(err)
-		}
+		k.must(reinforceOn(k, id, e))
 		detail := k.get(id).Evidence[1].Detail
 		if strings.Contains(detail, madeUpSecrets[0]) || strings.Contains(detail, "hm") || !strings.Contains(detail, "printed") {
 			k.Errorf("kept %q", detail)
@@ -155,8 +137,7 @@ func testReinforce(k *kit) {
 	if c := k.get(next); c.Reinforcements != 0 {
 		k.Errorf("a refused call took effect: %+v", c)
 	}
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	if err := k.s.(reinforcer).Reinforce(over, next, nil, ken.Actor{}); err == nil || k.get(next).Reinforcements != 0 {
 		k.Errorf("a cancelled call took effect: %v", err)
 	}
@@ -203,16 +184,13 @@ func testReferring(k *kit, p Readable) {
 			k.Errorf("referring to %q: %v, want %v", tt.names, got, tt.want)
 		}
 	}
-	done, cancel := context.WithCancel(k.ctx)
-	cancel()
+	done := ended(k.ctx)
 	if _, err := p.Referring(done, []string{"cache"}, &ken.Filter{}); !errors.Is(err, context.Canceled) {
 		k.Errorf("a cancelled question: %v", err)
 	}
 
 	// Evidence that is added later counts, and forgotten claims are not found.
-	if err := k.s.Transition(k.ctx, ken.Transition{ID: second, To: ken.StatusVerified, Evidence: []ken.Evidence{ken.FromValidator("lint", "")}}); err != nil {
-		k.Fatal(err)
-	}
+	k.must(k.s.Transition(k.ctx, ken.Transition{ID: second, To: ken.StatusVerified, Evidence: []ken.Evidence{ken.FromValidator("lint", "")}}))
 	if got := k.referring(p, &ken.Filter{}, "lint"); !slices.Equal(got, []string{second}) {
 		k.Errorf("referring to what was added: %v", got)
 	}
@@ -268,12 +246,8 @@ func testConcurrency(k *kit) {
 			k.Errorf("%d of %d writes survive", len(found), writers*each)
 		}
 		for id, word := range words {
-			if found := k.ask(word); !slices.Equal(found, []string{id}) {
-				k.Errorf("%s finds %v, want %s", word, found, id)
-			}
-			if n := len(k.history(id)); n != 1 {
-				k.Errorf("%s has %d events", word, n)
-			}
+			k.finds(word, id)
+			k.wantEvents(id, 1)
 		}
 	})
 
@@ -288,9 +262,7 @@ func testConcurrency(k *kit) {
 		if n := len(slices.Compact(slices.Sorted(slices.Values(got)))); n != 1 {
 			k.Errorf("%d claims", n)
 		}
-		if n := len(k.history(got[0])); n != 1 {
-			k.Errorf("%d events", n)
-		}
+		k.wantEvents(got[0], 1)
 	})
 
 	k.sub("no version of a key is lost", func(k *kit) {
@@ -303,17 +275,13 @@ func testConcurrency(k *kit) {
 		if len(found) != 1 {
 			k.Fatalf("%d claims", len(found))
 		}
-		if n := len(k.history(found[0])); n != writers {
-			k.Errorf("%d events for %d versions", n, writers)
-		}
+		k.wantEvents(found[0], writers)
 	})
 
 	k.sub("one transition wins", func(k *kit) {
 		id := k.write("payments uses sagas")
 		k.wantOneWinner(func(int) error { return k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusVerified}) })
-		if n := len(k.history(id)); n != 2 {
-			k.Errorf("%d events", n)
-		}
+		k.wantEvents(id, 2)
 	})
 
 	k.sub("one successor wins", func(k *kit) {
@@ -377,8 +345,7 @@ func (k *kit) wantOneWinner(f func(writer int) error) {
 
 func testCancelled(k *kit) {
 	id, other := k.write("payments uses sagas"), k.write("payments uses two-phase commit")
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	for name, call := range map[string]func() error{
 		"WriteClaim":       func() error { _, err := k.s.WriteClaim(over, claim("too late")); return err },
 		"Query":            func() error { _, err := k.s.Query(over, ken.Query{Question: "sagas"}); return err },

@@ -172,9 +172,7 @@ func checkCut(k *kit, p Readable, f *ken.Filter, res store.Result) {
 // found returns the claims that a leg found, in its order.
 func found(k *kit, p Readable, res store.Result, err error) []string {
 	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
+	k.must(err)
 	var out []string
 	for _, h := range res.Hits {
 		row, ok := p.Row(h.Ref)
@@ -186,14 +184,38 @@ func found(k *kit, p Readable, res store.Result, err error) []string {
 	return out
 }
 
+// byWord and byVector check which claims a search for text finds, in their order.
+func (k *kit) byWord(p Readable, text string, want ...string) {
+	k.Helper()
+	res, err := p.Keyword(k.ctx, text, &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, want) {
+		k.Errorf("by keyword %q finds %v, want %v", text, got, want)
+	}
+}
+
+func (k *kit) byVector(p Readable, text string, want ...string) {
+	k.Helper()
+	res, err := p.Vector(k.ctx, vectorOf(text), &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, want) {
+		k.Errorf("by vector %q finds %v, want %v", text, got, want)
+	}
+}
+
+// covers checks how many records have a vector.
+func (k *kit) covers(p Readable, embedded, total int) {
+	k.Helper()
+	if e, n := p.Coverage(); e != embedded || n != total {
+		k.Errorf("covers %d of %d, want %d of %d", e, n, embedded, total)
+	}
+}
+
 func testKeywordLeg(k *kit, p Readable) {
 	one := k.write("amber and something else")
 	both := k.write("amber birch")
 	k.write("copper")
+	k.byWord(p, "amber birch", both, one)
 	res, err := p.Keyword(k.ctx, "amber birch", &ken.Filter{}, many)
-	if got := found(k, p, res, err); !slices.Equal(got, []string{both, one}) {
-		k.Fatalf("found %v, want %s before %s", got, both, one)
-	}
+	k.must(err)
 	if a, b := res.Hits[0], res.Hits[1]; !(a.Score > b.Score && b.Score > 0) || !(a.Share > b.Share && b.Share > 0) || a.Share > 1 {
 		k.Errorf("scores %+v, %+v", a, b)
 	}
@@ -202,10 +224,7 @@ func testKeywordLeg(k *kit, p Readable) {
 		k.Errorf("with limit 1 found %v", got)
 	}
 	for _, text := range []string{"", "   ", "the of and", "zebra"} {
-		res, err = p.Keyword(k.ctx, text, &ken.Filter{}, many)
-		if got := found(k, p, res, err); len(got) != 0 {
-			k.Errorf("%q finds %v", text, got)
-		}
+		k.byWord(p, text)
 	}
 }
 
@@ -229,8 +248,7 @@ func testVectorLeg(k *kit, p Readable) {
 		k.Errorf("found %v: a text without a vector has no place in the space, %s has", got, far)
 	}
 	for _, dim := range []int{1, len(axes) - 1, len(axes) + 1} {
-		_, err := p.Vector(k.ctx, make([]float32, dim), &ken.Filter{}, many)
-		k.wantErr(err, ken.ErrInvalid, "")
+		k.wantErr(errOf(p.Vector(k.ctx, make([]float32, dim), &ken.Filter{}, many)), ken.ErrInvalid, "")
 	}
 }
 
@@ -260,11 +278,8 @@ func testRows(k *kit, p Readable) {
 	if row, ok := p.Row(nobody); ok {
 		k.Errorf("an unknown record has row %+v", row)
 	}
-	_, err := p.Claim(k.ctx, nobody)
-	k.wantErr(err, ken.ErrNotFound, "")
-	if embedded, total := p.Coverage(); embedded != 0 || total != 0 {
-		k.Errorf("an empty store covers %d of %d", embedded, total)
-	}
+	k.wantErr(errOf(p.Claim(k.ctx, nobody)), ken.ErrNotFound, "")
+	k.covers(p, 0, 0)
 
 	id := k.write("amber", func(c *ken.Claim) {
 		c.Scope, c.Constraint, c.ExpiresAt = repoA, true, epoch.AddDate(1, 0, 0)
@@ -289,9 +304,7 @@ func testRows(k *kit, p Readable) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		k.Errorf("claim: %v (-want +got):\n%s", err, diff)
 	}
-	if embedded, total := p.Coverage(); embedded != 1 || total != 1 {
-		k.Errorf("covers %d of %d", embedded, total)
-	}
+	k.covers(p, 1, 1)
 }
 
 // The parts of a keyword score add up to the score, and the values of the record's
@@ -402,28 +415,17 @@ func testAround(k *kit, p Readable) {
 func testStale(k *kit, p Readable) {
 	id := k.write("amber", withKey("k"))
 	k.write("birch", withKey("k"))
-	res, err := p.Keyword(k.ctx, "amber", &ken.Filter{}, many)
-	if got := found(k, p, res, err); len(got) != 0 {
-		k.Errorf("found by a word that was revised away: %v", got)
-	}
-	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	k.byWord(p, "amber") // it was revised away
+	res, err := p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
 	if err != nil || len(res.Hits) != 1 || res.Hits[0].Score > 0.5 {
 		k.Errorf("compared by an old vector: %+v, %v", res.Hits, err)
 	}
 
 	next := k.write("birch, anew")
 	k.supersede(id, next)
-	res, err = p.Keyword(k.ctx, "birch", &ken.Filter{}, many)
-	if got := found(k, p, res, err); !slices.Equal(got, []string{next}) {
-		k.Errorf("by keyword %v, want the successor", got)
-	}
-	res, err = p.Vector(k.ctx, vectorOf("birch"), &ken.Filter{}, many)
-	if got := found(k, p, res, err); !slices.Equal(got, []string{next}) {
-		k.Errorf("by vector %v, want the successor", got)
-	}
-	if embedded, total := p.Coverage(); embedded != 2 || total != 2 {
-		k.Errorf("a change of status lost a vector: %d of %d", embedded, total)
-	}
+	k.byWord(p, "birch", next)
+	k.byVector(p, "birch", next)
+	k.covers(p, 2, 2)
 }
 
 // An embedder that fails must not fail the write, nor hide that it failed.
@@ -434,13 +436,8 @@ func testEmbedderFails(k *kit, p Readable) {
 	if got := found(k, p, res, err); !sameSet(got, []string{good, bad}) {
 		k.Errorf("by keyword %v, want both", got)
 	}
-	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
-	if got := found(k, p, res, err); !slices.Equal(got, []string{good}) {
-		k.Errorf("by vector %v, want %s", got, good)
-	}
-	if embedded, total := p.Coverage(); embedded != 1 || total != 2 {
-		k.Errorf("covers %d of %d, want 1 of 2", embedded, total)
-	}
+	k.byVector(p, "amber", good)
+	k.covers(p, 1, 2)
 
 	id := k.write("amber", withKey("k"))
 	k.write("copper unembeddable", withKey("k"))
@@ -448,12 +445,9 @@ func testEmbedderFails(k *kit, p Readable) {
 	if got := found(k, p, res, err); slices.Contains(got, id) {
 		k.Error("a text that could not be embedded is compared by the vector of the text before it")
 	}
-	if embedded, total := p.Coverage(); embedded != 1 || total != 3 {
-		k.Errorf("covers %d of %d, want 1 of 3", embedded, total)
-	}
+	k.covers(p, 1, 3)
 
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	if _, err := p.Keyword(over, "amber", &ken.Filter{}, many); !errors.Is(err, context.Canceled) {
 		k.Errorf("a keyword search that was cancelled: %v", err)
 	}
@@ -506,8 +500,7 @@ func testNewest(k *kit, p Readable) {
 	if got := newest(many, "nobody"); len(got) != 0 {
 		k.Errorf("a kind that nothing is of: %v", got)
 	}
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	if _, err := p.Newest(over, &ken.Filter{Kinds: []ken.Kind{ken.KindEpisode}}, 1); !errors.Is(err, context.Canceled) {
 		k.Errorf("a cancelled search: %v", err)
 	}
@@ -537,9 +530,7 @@ func testNewestFollows(k *kit, p Readable) {
 		}
 		slices.SortFunc(want, func(a, b time.Time) int { return b.Compare(a) })
 		res, err := p.Newest(k.ctx, &f, limit)
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		if len(res.Cut) > limit {
 			k.Fatalf("%d cuts for a limit of %d", len(res.Cut), limit)
 		}
@@ -566,9 +557,7 @@ func testVersions(k *kit, p Readable) {
 	version := func() uint64 {
 		k.Helper()
 		res, err := p.Newest(k.ctx, &ken.Filter{Statuses: ken.Statuses()}, many)
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		for _, h := range res.Hits {
 			if row, ok := p.Row(h.Ref); ok && row.ID == id {
 				return row.Version

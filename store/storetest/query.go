@@ -66,12 +66,8 @@ func testLanguage(k *kit) {
 		k.sub(tt.name, func(k *kit) {
 			id := k.write(tt.text)
 			k.write("An entirely different statement.")
-			if got := k.ask(tt.question); !slices.Equal(got, []string{id}) {
-				k.Errorf("%s finds %d claims, want the one", tt.question, len(got))
-			}
-			if got := k.ask(tt.unrelated); len(got) != 0 {
-				k.Errorf("%s finds %d claims, want none", tt.unrelated, len(got))
-			}
+			k.finds(tt.question, id)
+			k.finds(tt.unrelated)
 		})
 	}
 }
@@ -144,13 +140,9 @@ func testCopies(k *kit) {
 		c.Evidence = []ken.Evidence{{Kind: ken.EvidenceExitCode, ID: "make", ExitCode: &code}}
 	})
 	id, err := k.s.WriteClaim(k.ctx, given)
-	if err != nil {
-		k.Fatal(err)
-	}
+	k.must(err)
 	before, err := json.Marshal(k.get(id))
-	if err != nil {
-		k.Fatal(err)
-	}
+	k.must(err)
 	spoil := func(c ken.Claim) {
 		c.Tags[0], c.Entities[0] = "spoilt", "spoilt"
 		copy(c.Body, `{"x":"y"}`)
@@ -159,9 +151,7 @@ func testCopies(k *kit) {
 	check := func(after string) {
 		k.Helper()
 		now, err := json.Marshal(k.get(id))
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		if diff := cmp.Diff(string(before), string(now)); diff != "" {
 			k.Errorf("after changing %s (-before +now):\n%s", after, diff)
 		}
@@ -278,9 +268,7 @@ func testFilter(k *kit) {
 		k.write("ledger, expired", func(c *ken.Claim) { c.ExpiresAt = epoch })
 		good := k.write("ledger, still good", func(c *ken.Claim) { c.ExpiresAt = epoch.AddDate(1, 0, 0) })
 		for _, question := range []string{"ledger", ""} {
-			if got := k.ask(question); !slices.Equal(got, []string{good}) {
-				k.Errorf("question %q finds %d claims, want the good one", question, len(got))
-			}
+			k.finds(question, good)
 		}
 	})
 
@@ -347,15 +335,11 @@ type scanner interface {
 }
 
 func testScan(k *kit) {
-	if _, ok := k.s.(scanner); !ok {
-		k.Skip("the store has no Scan")
-	}
+	has[scanner](k, "the store has no Scan")
 	scan := func(f ken.Filter, want func(store.Glance) bool) (found []string) {
 		k.Helper()
 		for c, err := range k.s.(scanner).Scan(k.ctx, &f, want) {
-			if err != nil {
-				k.Fatal(err)
-			}
+			k.must(err)
 			found = append(found, c.ID)
 		}
 		return found
@@ -371,41 +355,36 @@ func testScan(k *kit) {
 	k.supersede(sure, unsure)
 
 	all := ken.Filter{Statuses: ken.Statuses()}
-	if found := scan(all, every); !sameSet(found, []string{sure, unsure, scoped, expired}) || found[0] != sure {
-		k.Errorf("all are %v", found)
-	}
-	if found := scan(all, nil); len(found) != 4 {
-		k.Errorf("without a wish all are %v", found)
-	}
-	if found := scan(ken.Filter{Now: epoch.Add(time.Hour)}, every); !sameSet(found, []string{unsure, scoped}) {
-		k.Errorf("what stands now is %v", found)
-	}
 	below := func(g store.Glance) bool { return g.Confidence < 0.5 }
-	if found := scan(all, below); !sameSet(found, []string{unsure, scoped}) {
-		k.Errorf("of little confidence are %v", found)
+	for _, tt := range []struct {
+		what string
+		f    ken.Filter
+		want func(store.Glance) bool
+		ids  []string
+	}{
+		{"all", all, every, []string{sure, unsure, scoped, expired}},
+		{"all, without a wish", all, nil, []string{sure, unsure, scoped, expired}},
+		{"what stands now", ken.Filter{Now: epoch.Add(time.Hour)}, every, []string{unsure, scoped}},
+		{"of little confidence", all, below, []string{unsure, scoped}},
+		{"of one scope", ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRun, ID: "1"}}}, below, []string{scoped}},
+		{"superseded", all, func(g store.Glance) bool { return g.SupersededBy == unsure }, []string{sure}},
+		{"with an end", all, func(g store.Glance) bool { return g.Expires }, []string{expired}},
+		{"archived", all, func(g store.Glance) bool { return g.Archived }, nil},
+	} {
+		if found := scan(tt.f, tt.want); !sameSet(found, tt.ids) {
+			k.Errorf("%s: %v, want %v", tt.what, found, tt.ids)
+		}
 	}
-	if found := scan(ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRun, ID: "1"}}}, below); !slices.Equal(found, []string{scoped}) {
-		k.Errorf("of one scope is %v", found)
-	}
-	if found := scan(all, func(g store.Glance) bool { return g.SupersededBy == unsure }); !slices.Equal(found, []string{sure}) {
-		k.Errorf("superseded by %s is %v", unsure, found)
-	}
-	if found := scan(all, func(g store.Glance) bool { return g.Expires }); !slices.Equal(found, []string{expired}) {
-		k.Errorf("with an end is %v", found)
-	}
-	if found := scan(all, func(g store.Glance) bool { return g.Archived }); found != nil {
-		k.Errorf("archived are %v", found)
+	if found := scan(all, every); found[0] != sure {
+		k.Errorf("the oldest is %s", found[0])
 	}
 	if a, ok := k.s.(archiver); ok {
-		if err := a.Archive(k.ctx, expired, "", ken.Actor{}); err != nil {
-			k.Fatal(err)
-		}
+		k.must(a.Archive(k.ctx, expired, "", ken.Actor{}))
 		if found := scan(all, func(g store.Glance) bool { return g.Archived }); !slices.Equal(found, []string{expired}) {
 			k.Errorf("archived are %v", found)
 		}
 	}
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	for _, err := range k.s.(scanner).Scan(over, &all, every) {
 		if !errors.Is(err, context.Canceled) {
 			k.Errorf("after the end of its context: %v", err)

@@ -42,36 +42,45 @@ func Shelf(t *testing.T, open func(t *testing.T) store.Shelf) {
 		{"it behaves like a sorted map", shelfModel},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { tt.run(&shelfKit{T: t, ctx: t.Context(), s: open(t)}) })
+		t.Run(tt.name, func(t *testing.T) { tt.run(&shelfKit{test{t, t.Context()}, open(t)}) })
 	}
 }
 
 // shelfKit is a test with an empty shelf.
 type shelfKit struct {
-	*testing.T
-	ctx context.Context
-	s   store.Shelf
+	test
+	s store.Shelf
 }
 
 func (k *shelfKit) update(fn func(tx store.ShelfTx)) {
 	k.Helper()
-	if err := k.s.Update(k.ctx, func(tx store.ShelfTx) error { fn(tx); return nil }); err != nil {
-		k.Fatalf("update: %v", err)
-	}
+	k.must(k.s.Update(k.ctx, func(tx store.ShelfTx) error { fn(tx); return nil }))
+}
+
+func (k *shelfKit) view(fn func(r store.ShelfReader)) {
+	k.Helper()
+	k.must(k.s.View(k.ctx, func(r store.ShelfReader) error { fn(r); return nil }))
 }
 
 func (k *shelfKit) put(tx store.ShelfTx, key, value string) {
 	k.Helper()
-	if err := tx.Put(key, []byte(value)); err != nil {
-		k.Fatalf("put %.40q: %v", key, err)
-	}
+	k.must(tx.Put(key, []byte(value)))
 }
 
 func (k *shelfKit) delete(tx store.ShelfTx, key string) {
 	k.Helper()
-	if err := tx.Delete(key); err != nil {
-		k.Fatalf("delete %.40q: %v", key, err)
-	}
+	k.must(tx.Delete(key))
+}
+
+// panics checks that a call panics.
+func (k *shelfKit) panics(name string, call func()) {
+	k.Helper()
+	defer func() {
+		if recover() == nil {
+			k.Errorf("%s did not panic", name)
+		}
+	}()
+	call()
 }
 
 // fill puts keys, each with its name as the value.
@@ -87,24 +96,17 @@ func (k *shelfKit) fill(keys ...string) {
 // get reads one key in a view of its own.
 func (k *shelfKit) get(key string) (value string, there bool) {
 	k.Helper()
-	err := k.s.View(k.ctx, func(r store.ShelfReader) error {
+	k.view(func(r store.ShelfReader) {
 		b := r.Get(key)
 		value, there = string(b), b != nil
-		return nil
 	})
-	if err != nil {
-		k.Fatalf("view: %v", err)
-	}
 	return value, there
 }
 
 // keys scans in a view of its own.
 func (k *shelfKit) keys(prefix string) (out []string) {
 	k.Helper()
-	err := k.s.View(k.ctx, func(r store.ShelfReader) error { out = scan(r, prefix); return nil })
-	if err != nil {
-		k.Fatalf("view: %v", err)
-	}
+	k.view(func(r store.ShelfReader) { out = scan(r, prefix) })
 	return out
 }
 
@@ -201,17 +203,12 @@ func shelfRollback(k *shelfKit) {
 
 func shelfPanic(k *shelfKit) {
 	k.fill("a")
-	func() {
-		defer func() {
-			if recover() == nil {
-				k.Error("the panic was swallowed")
-			}
-		}()
+	k.panics("the update", func() {
 		_ = k.s.Update(k.ctx, func(tx store.ShelfTx) error {
 			k.put(tx, "b", "half")
 			panic("in the middle")
 		})
-	}()
+	})
 	k.want("", "a")
 	k.fill("c")
 	k.want("", "a", "c")
@@ -263,9 +260,7 @@ func shelfLargeValues(k *shelfKit) {
 func shelfAliasing(k *shelfKit) {
 	mine := []byte("mine")
 	k.update(func(tx store.ShelfTx) {
-		if err := tx.Put("a", mine); err != nil {
-			k.Fatal(err)
-		}
+		k.must(tx.Put("a", mine))
 		copy(mine, "XXXX")
 		if got := string(tx.Get("a")); got != "mine" {
 			k.Errorf("within the update it reads %q", got)
@@ -279,8 +274,7 @@ func shelfAliasing(k *shelfKit) {
 
 func shelfCancelled(k *shelfKit) {
 	k.fill("a")
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	ran := false
 	err := k.s.Update(over, func(tx store.ShelfTx) error { ran = true; return tx.Put("b", nil) })
 	if !errors.Is(err, context.Canceled) || ran {
@@ -300,23 +294,14 @@ func shelfOutlived(k *shelfKit) {
 	var reader store.ShelfReader
 	var tx store.ShelfTx
 	k.update(func(t store.ShelfTx) { tx = t })
-	if err := k.s.View(k.ctx, func(r store.ShelfReader) error { reader = r; return nil }); err != nil {
-		k.Fatal(err)
-	}
+	k.view(func(r store.ShelfReader) { reader = r })
 	for name, call := range map[string]func(){
 		"Get":    func() { reader.Get("a") },
 		"Scan":   func() { scan(reader, "") },
 		"Put":    func() { _ = tx.Put("b", nil) },
 		"Delete": func() { _ = tx.Delete("a") },
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					k.Errorf("%s did not panic", name)
-				}
-			}()
-			call()
-		}()
+		k.panics(name, call)
 	}
 	k.want("", "a")
 }
@@ -412,9 +397,7 @@ func shelfGivesUp(k *shelfKit) {
 	go func() { short <- k.s.Update(over, func(tx store.ShelfTx) error { return tx.Put("short", nil) }) }()
 	cancel()
 	close(leave)
-	if err := <-long; err != nil {
-		k.Error(err)
-	}
+	k.must(<-long)
 	if err := <-short; !errors.Is(err, context.Canceled) {
 		k.Errorf("it returns %v", err)
 	}

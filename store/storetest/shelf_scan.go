@@ -17,17 +17,13 @@ func shelfScanOrder(k *shelfKit) {
 	k.fill(keys...)
 	slices.Sort(keys)
 	k.want("", keys...)
-	err := k.s.View(k.ctx, func(r store.ShelfReader) error {
+	k.view(func(r store.ShelfReader) {
 		for key, value := range r.Scan("a/") {
 			if string(value) != key {
 				k.Errorf("%q comes with %q", key, value)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		k.Error(err)
-	}
 }
 
 func shelfPrefixes(k *shelfKit) {
@@ -46,7 +42,7 @@ func shelfPrefixes(k *shelfKit) {
 
 func shelfScanStops(k *shelfKit) {
 	k.fill("a/1", "a/2", "a/3", "b/1")
-	err := k.s.View(k.ctx, func(r store.ShelfReader) error {
+	k.view(func(r store.ShelfReader) {
 		var got []string
 		for key := range r.Scan("a/") {
 			if got = append(got, key); len(got) == 2 {
@@ -66,11 +62,7 @@ func shelfScanStops(k *shelfKit) {
 		if pairs != 9 {
 			k.Errorf("%d pairs of 3 keys", pairs)
 		}
-		return nil
 	})
-	if err != nil {
-		k.Error(err)
-	}
 }
 
 // An index is often written while the entries that it points to are scanned. Keys next
@@ -148,14 +140,10 @@ func shelfModel(k *shelfKit) {
 		if !fail {
 			model = next
 		}
-		err = k.s.View(k.ctx, func(r store.ShelfReader) error {
+		k.view(func(r store.ShelfReader) {
 			k.same(r, "", model, seed, step)
 			k.same(r, word(), model, seed, step)
-			return nil
 		})
-		if err != nil {
-			k.Fatalf("seed %d, step %d: %v", seed, step, err)
-		}
 	}
 }
 
@@ -188,10 +176,7 @@ func shelfCounter(k *shelfKit) {
 		for range each {
 			err := k.s.Update(k.ctx, func(tx store.ShelfTx) error {
 				n, _ := strconv.Atoi(string(tx.Get("n")))
-				if err := tx.Put(fmt.Sprintf("by/%d/%d", w, n), nil); err != nil {
-					return err
-				}
-				return tx.Put("n", []byte(strconv.Itoa(n+1)))
+				return errors.Join(tx.Put(fmt.Sprintf("by/%d/%d", w, n), nil), tx.Put("n", []byte(strconv.Itoa(n+1))))
 			})
 			if err != nil {
 				k.Errorf("update: %v", err)
@@ -213,28 +198,16 @@ func shelfSnapshot(k *shelfKit) {
 	k.update(func(tx store.ShelfTx) { k.put(tx, "room", strings.Repeat("x", 1<<20)) })
 	k.update(func(tx store.ShelfTx) { k.delete(tx, "room") })
 	k.fill("a", "b")
-	err := k.s.View(k.ctx, func(r store.ShelfReader) error {
+	k.view(func(r store.ShelfReader) {
 		done := make(chan error)
 		go func() {
 			done <- k.s.Update(k.ctx, func(tx store.ShelfTx) error {
-				if err := tx.Put("a", []byte("changed")); err != nil {
-					return err
-				}
-				if err := tx.Delete("b"); err != nil {
-					return err
-				}
-				return tx.Put("c", []byte("new"))
+				return errors.Join(tx.Put("a", []byte("changed")), tx.Delete("b"), tx.Put("c", []byte("new")))
 			})
 		}()
-		if err := <-done; err != nil {
-			return err
-		}
+		k.must(<-done)
 		k.same(r, "", map[string]string{"a": "a", "b": "b"}, 0, 0)
-		return nil
 	})
-	if err != nil {
-		k.Error(err)
-	}
 	k.want("", "a", "c")
 
 	// A view that begins during an update does not see its changes.
@@ -250,9 +223,7 @@ func shelfSnapshot(k *shelfKit) {
 	<-entered
 	k.want("", "a", "c")
 	close(leave)
-	if err := <-done; err != nil {
-		k.Error(err)
-	}
+	k.must(<-done)
 	k.want("", "a", "c", "d")
 }
 
@@ -263,10 +234,7 @@ func shelfAtomicity(k *shelfKit) {
 			value := fmt.Sprintf("%d/%d", w, i)
 			if w%4 == 0 {
 				err := k.s.Update(k.ctx, func(tx store.ShelfTx) error {
-					if err := tx.Put("pair/a", []byte(value)); err != nil {
-						return err
-					}
-					return tx.Put("pair/b", []byte(value))
+					return errors.Join(tx.Put("pair/a", []byte(value)), tx.Put("pair/b", []byte(value)))
 				})
 				if err != nil {
 					k.Errorf("update: %v", err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,17 +71,48 @@ func Run(t *testing.T, open func(t *testing.T, o Options) ken.Store) {
 	}
 }
 
+// test is a test and its context.
+type test struct {
+	*testing.T
+	ctx context.Context
+}
+
+// must ends the test if there is an error.
+func (t test) must(err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // kit is a test with a store, and the function to open more.
 type kit struct {
-	*testing.T
+	test
 	open  func(t *testing.T, o Options) ken.Store
-	ctx   context.Context
 	clock *clock
 	s     ken.Store
 }
 
+// has skips the test if the store lacks an optional method.
+func has[T any](k *kit, why string) {
+	k.Helper()
+	if _, ok := k.s.(T); !ok {
+		k.Skip(why)
+	}
+}
+
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
+
+// ended returns a context that has ended.
+func ended(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx
+}
+
 func newKit(t *testing.T, open func(t *testing.T, o Options) ken.Store) *kit {
-	k := &kit{T: t, open: open, ctx: t.Context(), clock: &clock{}}
+	k := &kit{test: test{t, t.Context()}, open: open, clock: &clock{}}
 	k.s = k.another(Options{})
 	return k
 }
@@ -168,24 +200,18 @@ func (k *kit) write(text string, change ...func(*ken.Claim)) string {
 
 func (k *kit) transition(id string, to ken.Status) {
 	k.Helper()
-	if err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: to}); err != nil {
-		k.Fatalf("transition to %s: %v", to, err)
-	}
+	k.must(k.s.Transition(k.ctx, ken.Transition{ID: id, To: to}))
 }
 
 func (k *kit) supersede(oldID, newID string) {
 	k.Helper()
-	if err := k.s.Supersede(k.ctx, oldID, newID); err != nil {
-		k.Fatalf("supersede: %v", err)
-	}
+	k.must(k.s.Supersede(k.ctx, oldID, newID))
 }
 
 func (k *kit) query(q ken.Query) []ken.Claim {
 	k.Helper()
 	found, err := k.s.Query(k.ctx, q)
-	if err != nil {
-		k.Fatalf("query %.60q: %v", q.Question, err)
-	}
+	k.must(err)
 	return found
 }
 
@@ -193,6 +219,29 @@ func (k *kit) query(q ken.Query) []ken.Claim {
 func (k *kit) ask(question string) []string {
 	k.Helper()
 	return ids(k.query(ken.Query{Question: question, Limit: many}))
+}
+
+// finds checks which claims a question finds, in their order; findsSet in any order.
+func (k *kit) finds(question string, want ...string) {
+	k.Helper()
+	if found := k.ask(question); !slices.Equal(found, want) {
+		k.Errorf("%q finds %v, want %v", question, found, want)
+	}
+}
+
+func (k *kit) findsSet(question string, want ...string) {
+	k.Helper()
+	if found := k.ask(question); !sameSet(found, want) {
+		k.Errorf("%q finds %v, want %v", question, found, want)
+	}
+}
+
+// wantEvents checks how many events a claim's history has.
+func (k *kit) wantEvents(id string, want int) {
+	k.Helper()
+	if events := k.history(id); len(events) != want {
+		k.Errorf("%d events, want %d: %+v", len(events), want, events)
+	}
 }
 
 // get returns a claim, whatever its status.
@@ -210,9 +259,7 @@ func (k *kit) get(id string) ken.Claim {
 func (k *kit) history(id string) []ken.ClaimEvent {
 	k.Helper()
 	events, err := k.s.History(k.ctx, id)
-	if err != nil {
-		k.Fatalf("history: %v", err)
-	}
+	k.must(err)
 	return events
 }
 
@@ -254,21 +301,17 @@ func ids(claims []ken.Claim) []string {
 func neighbours(k *kit) (ada, ben ken.Store, adas, bens string) {
 	k.Helper()
 	ada, ben = k.another(Options{Owner: "ada"}), k.another(Options{Owner: "ben"})
-	var err error
-	if adas, err = ada.WriteClaim(k.ctx, claim("ada likes sagas", withKey("k"))); err != nil {
-		k.Fatal(err)
-	}
-	if bens, err = ben.WriteClaim(k.ctx, claim("ben likes sagas", withKey("k"))); err != nil {
-		k.Fatal(err)
-	}
+	adas, err := ada.WriteClaim(k.ctx, claim("ada likes sagas", withKey("k")))
+	k.must(err)
+	bens, err = ben.WriteClaim(k.ctx, claim("ben likes sagas", withKey("k")))
+	k.must(err)
 	return ada, ben, adas, bens
 }
 
 func testOwner(k *kit) {
 	k.sub("a claim of another owner is refused", func(k *kit) {
 		ada, _, _, _ := neighbours(k)
-		_, err := ada.WriteClaim(k.ctx, claim("ben likes tea", func(c *ken.Claim) { c.Owner = "ben" }))
-		k.wantErr(err, ken.ErrRefused, "owner")
+		k.wantErr(errOf(ada.WriteClaim(k.ctx, claim("ben likes tea", func(c *ken.Claim) { c.Owner = "ben" }))), ken.ErrRefused, "owner")
 	})
 
 	k.sub("the own name is accepted and filled in", func(k *kit) {
@@ -302,8 +345,7 @@ func testOwner(k *kit) {
 		k.wantErr(ada.Transition(k.ctx, ken.Transition{ID: bens, To: ken.StatusDisputed}), ken.ErrNotFound, "")
 		k.wantErr(ada.Supersede(k.ctx, bens, adas), ken.ErrNotFound, "")
 		k.wantErr(ada.Supersede(k.ctx, adas, bens), ken.ErrNotFound, "")
-		_, err := ada.History(k.ctx, bens)
-		k.wantErr(err, ken.ErrNotFound, "")
+		k.wantErr(errOf(ada.History(k.ctx, bens)), ken.ErrNotFound, "")
 		found, err := ben.Query(k.ctx, ken.Query{Question: "sagas"})
 		if err != nil || len(found) != 1 || found[0].Status != ken.StatusObserved {
 			k.Errorf("ben's claim is now %+v, %v", found, err)
@@ -329,21 +371,16 @@ func testUnclean(k *kit) {
 			strings.TrimSpace(c.Evidence[0].Detail) != "report 7" {
 			k.Errorf("kept %q, %q, %q", c.Heading, c.Text, c.Evidence[0].Detail)
 		}
-		if found := k.ask("testing"); len(found) != 0 {
-			k.Error("the reasoning is searchable")
-		}
+		k.finds("testing")
 	})
 
 	k.sub("text that is only reasoning is refused", func(k *kit) {
 		for _, text := range []string{
 			"<think>let me see</think>", " <think>a</think>\n<scratch_pad>b</scratch_pad> ", "<think>never closed",
 		} {
-			_, err := k.s.WriteClaim(k.ctx, claim(text))
-			k.wantErr(err, ken.ErrRefused, "text")
+			k.wantErr(errOf(k.s.WriteClaim(k.ctx, claim(text))), ken.ErrRefused, "text")
 		}
-		if found := k.ask(""); len(found) != 0 {
-			k.Errorf("%d claims were kept", len(found))
-		}
+		k.finds("")
 	})
 
 	k.sub("secrets are not stored verbatim", func(k *kit) {
@@ -354,13 +391,9 @@ func testUnclean(k *kit) {
 			})
 			err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusDisputed, Reason: "it leaks " + secret,
 				Evidence: []ken.Evidence{ken.FromMessage("s", "m", "found "+secret)}})
-			if err != nil {
-				k.Fatal(err)
-			}
+			k.must(err)
 			kept, err := json.Marshal(map[string]any{"claim": k.get(id), "history": k.history(id)})
-			if err != nil {
-				k.Fatal(err)
-			}
+			k.must(err)
 			if strings.Contains(string(kept), secret) {
 				k.Errorf("%s… is in what was kept: %s", secret[:4], kept)
 			}
@@ -435,13 +468,9 @@ func testAhead(k *kit) {
 	k.sub("brought later", func(k *kit) {
 		id := k.write("payments uses sagas")
 		err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusVerified, Reason: "it was seen", Evidence: hard(future)[:1]})
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		if r, ok := k.s.(reinforcer); ok {
-			if err := r.Reinforce(k.ctx, id, hard(future)[1:], ken.Actor{}); err != nil {
-				k.Fatal(err)
-			}
+			k.must(r.Reinforce(k.ctx, id, hard(future)[1:], ken.Actor{}))
 		}
 		for _, e := range k.get(id).Evidence {
 			if !e.FetchedAt.IsZero() {

@@ -469,9 +469,7 @@ func checkCounts(k *kit, p Readable, f *ken.Filter, name string, got *store.Outl
 	}
 	records := 0
 	for c, err := range p.Names(k.ctx, f) {
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		if c.Name == name {
 			records = c.Records
 		}
@@ -485,9 +483,7 @@ func testNames(k *kit, p Readable) {
 	collect := func(f *ken.Filter) []string {
 		var out []string
 		for c, err := range p.Names(k.ctx, f) {
-			if err != nil {
-				k.Fatal(err)
-			}
+			k.must(err)
 			out = append(out, fmt.Sprint(c.Name, " ", c.Records, " ", c.Primary))
 		}
 		return out
@@ -516,8 +512,7 @@ func testNames(k *kit, p Readable) {
 		k.write("while reading", about("later"))
 		break
 	}
-	over, cancel := context.WithCancel(k.ctx)
-	cancel()
+	over := ended(k.ctx)
 	for _, err := range p.Names(over, &ken.Filter{}) {
 		if !errors.Is(err, context.Canceled) {
 			k.Errorf("cancelled: %v", err)

@@ -30,9 +30,7 @@ func testWrite(k *kit) {
 			Reinforcements: 2, ReinforcedAt: epoch.Add(-25 * time.Hour),
 		}
 		id, err := k.s.WriteClaim(k.ctx, want)
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		if id != want.ID {
 			k.Errorf("written as %s", id)
 		}
@@ -44,9 +42,7 @@ func testWrite(k *kit) {
 	k.sub("what is left out is filled in", func(k *kit) {
 		before := k.clock.Now()
 		id, err := k.s.WriteClaim(k.ctx, ken.Claim{Text: "payments uses sagas", Evidence: []ken.Evidence{ken.FromDecision("d")}})
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		u, err := uuid.Parse(id)
 		if err != nil || u.Version() != 7 {
 			k.Errorf("id %q is not a UUID of version 7", id)
@@ -77,9 +73,7 @@ func testWrite(k *kit) {
 		if err := k.s.Transition(k.ctx, ken.Transition{ID: strings.ToUpper(id), To: ken.StatusVerified}); err != nil {
 			k.Error(err)
 		}
-		if n := len(k.history(strings.ToUpper(id))); n != 2 {
-			k.Errorf("%d events", n)
-		}
+		k.wantEvents(strings.ToUpper(id), 2)
 	})
 
 	k.sub("a known id must carry the same content", func(k *kit) {
@@ -89,12 +83,9 @@ func testWrite(k *kit) {
 				k.Fatalf("%q, %v", id, err)
 			}
 		}
-		if n := len(k.history(c.ID)); n != 1 {
-			k.Errorf("the same write left %d events", n)
-		}
+		k.wantEvents(c.ID, 1)
 		c.Text = "payments uses two-phase commit"
-		_, err := k.s.WriteClaim(k.ctx, c)
-		k.wantErr(err, ken.ErrExists, "id")
+		k.wantErr(errOf(k.s.WriteClaim(k.ctx, c)), ken.ErrExists, "id")
 		if got := k.get(c.ID).Text; got != "payments uses sagas" {
 			k.Errorf("a refused write changed the text to %q", got)
 		}
@@ -105,9 +96,7 @@ func testWrite(k *kit) {
 		if a == b {
 			k.Fatal("two claims share an id")
 		}
-		if found := k.ask("sagas"); !sameSet(found, []string{a, b}) {
-			k.Errorf("found %v, want both of %s and %s", found, a, b)
-		}
+		k.findsSet("sagas", a, b)
 	})
 }
 
@@ -119,9 +108,7 @@ func testKey(k *kit) {
 				k.Fatalf("the same key became another claim: %s", id)
 			}
 		}
-		if n := len(k.history(first)); n != 1 {
-			k.Errorf("repeating a write left %d events", n)
-		}
+		k.wantEvents(first, 1)
 		if found := k.ask("sagas"); len(found) != 1 {
 			k.Errorf("found %d claims", len(found))
 		}
@@ -137,12 +124,8 @@ func testKey(k *kit) {
 		if after.Text != "payments uses orchestration" || !after.CreatedAt.Equal(before.CreatedAt) || !after.UpdatedAt.After(before.UpdatedAt) {
 			k.Errorf("revised into %+v", after)
 		}
-		if found := k.ask("sagas"); len(found) != 0 {
-			k.Error("the old version is still found by its words")
-		}
-		if found := k.ask("orchestration"); !slices.Equal(found, []string{id}) {
-			k.Errorf("the new version is found as %v", found)
-		}
+		k.finds("sagas")
+		k.finds("orchestration", id)
 		want := []ken.EventType{ken.EventWritten, ken.EventRevised}
 		if got := k.historyTypes(id); !slices.Equal(got, want) {
 			k.Errorf("history %v, want %v", got, want)
@@ -158,9 +141,7 @@ func testKey(k *kit) {
 		if c.Status != ken.StatusSuperseded || c.SupersededBy != next {
 			k.Errorf("it is %s, superseded by %q", c.Status, c.SupersededBy)
 		}
-		if found := k.ask("sagas"); len(found) != 0 {
-			k.Error("a superseded claim is found again because its source was read again")
-		}
+		k.finds("sagas")
 	})
 
 	k.sub("keys are exact", func(k *kit) {
@@ -193,8 +174,7 @@ func testInvalid(k *kit) {
 		{"body", func(c *ken.Claim) { c.Body = json.RawMessage(`{`) }},
 		{"id", func(c *ken.Claim) { c.ID = "adr-7" }},
 	} {
-		_, err := k.s.WriteClaim(k.ctx, claim("payments uses sagas", tt.change))
-		k.wantErr(err, ken.ErrInvalid, tt.field)
+		k.wantErr(errOf(k.s.WriteClaim(k.ctx, claim("payments uses sagas", tt.change))), ken.ErrInvalid, tt.field)
 	}
 	if found := k.query(ken.Query{Filter: ken.Filter{Statuses: ken.Statuses()}}); len(found) != 0 {
 		k.Errorf("%d refused claims were kept", len(found))
@@ -245,34 +225,26 @@ func testTransition(k *kit) {
 				k.Errorf("from %s: %v", from, err)
 			}
 		}
-		if found := k.ask("pattern"); len(found) != 0 {
-			k.Error("a lapsed claim is still recalled")
-		}
+		k.finds("pattern")
 	})
 
 	k.sub("a contradiction deletes nothing", func(k *kit) {
 		a, b := k.write("The sagas time out after 5 s."), k.write("The sagas time out after 9 s.")
 		k.transition(a, ken.StatusDisputed)
-		if found := k.ask("sagas"); !slices.Equal(found, []string{b}) {
-			k.Errorf("recalled %v, want the undisputed one", found)
-		}
+		k.finds("sagas", b)
 		all := ids(k.query(ken.Query{Question: "sagas", Filter: ken.Filter{Statuses: ken.Statuses()}}))
 		if !sameSet(all, []string{a, b}) {
 			k.Errorf("kept %v, want both", all)
 		}
 		k.transition(a, ken.StatusVerified)
-		if found := k.ask("sagas"); !sameSet(found, []string{a, b}) {
-			k.Errorf("resolved in its favour, recalled are %v", found)
-		}
+		k.findsSet("sagas", a, b)
 	})
 
 	k.sub("evidence is added, each piece once", func(k *kit) {
 		id := k.write("payments uses sagas")
 		human := ken.FromHumanAssertion("ada", epoch, "read the code")
 		for _, to := range []ken.Status{ken.StatusVerified, ken.StatusDisputed, ken.StatusVerified} {
-			if err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: to, Evidence: []ken.Evidence{human}}); err != nil {
-				k.Fatal(err)
-			}
+			k.must(k.s.Transition(k.ctx, ken.Transition{ID: id, To: to, Evidence: []ken.Evidence{human}}))
 		}
 		c := k.get(id)
 		if want := []ken.Evidence{ken.FromArtifact("storetest", ""), human}; !cmp.Equal(want, c.Evidence) {
@@ -291,9 +263,7 @@ func testTransition(k *kit) {
 		for _, unknown := range []string{"", "adr-7", uuid.NewString()} {
 			k.wantErr(move(ken.Transition{ID: unknown, To: ken.StatusVerified}), ken.ErrNotFound, "")
 		}
-		if n := len(k.history(id)); n != 1 {
-			k.Errorf("%d events after refused requests", n)
-		}
+		k.wantEvents(id, 1)
 	})
 }
 
@@ -308,9 +278,7 @@ func testSupersede(k *kit) {
 		if b.Status != ken.StatusObserved || b.Supersedes != old || b.SupersededBy != "" {
 			k.Errorf("the new claim: %s, supersedes %q, superseded by %q", b.Status, b.Supersedes, b.SupersededBy)
 		}
-		if found := k.ask("payments"); !slices.Equal(found, []string{next}) {
-			k.Errorf("recalled %v, want the new one", found)
-		}
+		k.finds("payments", next)
 	})
 
 	k.sub("repeating it changes nothing", func(k *kit) {
@@ -384,9 +352,7 @@ func testHistory(k *kit) {
 		human := ken.FromHumanAssertion("ada", epoch, "read the code")
 		err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusVerified, Reason: "read the code",
 			Evidence: []ken.Evidence{human}, Actor: actor})
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		k.write("payments uses sagas everywhere", withKey("adr-7"))
 		next := k.write("payments uses two-phase commit")
 		k.supersede(id, next)
@@ -430,8 +396,7 @@ func testHistory(k *kit) {
 
 	k.sub("of an unknown claim", func(k *kit) {
 		for _, id := range []string{"", "adr-7", uuid.NewString()} {
-			_, err := k.s.History(k.ctx, id)
-			k.wantErr(err, ken.ErrNotFound, "")
+			k.wantErr(errOf(k.s.History(k.ctx, id)), ken.ErrNotFound, "")
 		}
 	})
 
@@ -440,13 +405,9 @@ func testHistory(k *kit) {
 		k.transition(id, ken.StatusVerified)
 		want := k.history(id)
 		b, err := json.Marshal(want)
-		if err != nil {
-			k.Fatal(err)
-		}
+		k.must(err)
 		var got []ken.ClaimEvent
-		if err := json.Unmarshal(b, &got); err != nil {
-			k.Fatal(err)
-		}
+		k.must(json.Unmarshal(b, &got))
 		again, err := json.Marshal(got)
 		if err != nil || string(again) != string(b) {
 			k.Errorf("%s became %s, %v", b, again, err)

@@ -51,19 +51,19 @@ type result struct {
 }
 
 func convertAll(c config) result {
-	out := result{total: len(c.rules), allow: c.allow.regexes, stop: c.allow.stopwords}
-	for _, s := range c.rules {
-		if why, ok := leftOut[s.id]; ok {
-			out.skipped = append(out.skipped, skipped{s.id, why})
+	out := result{total: len(c.Rules), allow: c.Allowlist.Regexes, stop: c.Allowlist.Stopwords}
+	for _, s := range c.Rules {
+		if why, ok := leftOut[s.ID]; ok {
+			out.skipped = append(out.skipped, skipped{s.ID, why})
 			continue
 		}
-		if p, ok := patterns[s.id]; ok {
-			s.regex = p.pattern
-			out.changed = append(out.changed, skipped{s.id, p.why})
+		if p, ok := patterns[s.ID]; ok {
+			s.Regex = p.pattern
+			out.changed = append(out.changed, skipped{s.ID, p.why})
 		}
 		rules, err := convert(s)
 		if err != nil {
-			out.skipped = append(out.skipped, skipped{s.id, err.Error()})
+			out.skipped = append(out.skipped, skipped{s.ID, err.Error()})
 			continue
 		}
 		out.rules = append(out.rules, rules...)
@@ -73,28 +73,28 @@ func convertAll(c config) result {
 
 // convert parses a rule. A rule with two alternatives becomes two rules.
 func convert(s source) ([]rule, error) {
-	if s.regex == "" {
+	if s.Regex == "" {
 		return nil, fmt.Errorf("has no expression")
 	}
-	if _, err := regexp.Compile(s.regex); err != nil {
+	if _, err := regexp.Compile(s.Regex); err != nil {
 		return nil, fmt.Errorf("RE2 can't compile it: %w", err)
 	}
-	r := rule{id: s.id, kind: s.id, entropy: s.entropy}
-	if k, ok := kinds[s.id]; ok {
+	r := rule{id: s.ID, kind: s.ID, entropy: s.Entropy}
+	if k, ok := kinds[s.ID]; ok {
 		r.kind = k
 	}
-	for _, a := range s.allow {
-		if a.target == "" && a.condition == "" && len(a.regexes) > 0 {
-			r.allow = append(r.allow, a.regexes...)
+	for _, a := range s.Allowlists {
+		if a.RegexTarget == "" && a.Condition == "" && len(a.Regexes) > 0 {
+			r.allow = append(r.allow, a.Regexes...)
 		}
 	}
-	if rest, ok := strings.CutPrefix(s.regex, named1); ok {
+	if rest, ok := strings.CutPrefix(s.Regex, named1); ok {
 		return named(r, rest, between, `(?i)`)
 	}
-	if rest, ok := strings.CutPrefix(s.regex, named2); ok {
+	if rest, ok := strings.CutPrefix(s.Regex, named2); ok {
 		return named(r, rest, between+`)`, ``)
 	}
-	r, err := shaped(r, s.regex)
+	r, err := shaped(r, s.Regex)
 	return []rule{r}, err
 }
 

@@ -39,12 +39,12 @@ path = '''\.go$'''
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{
-		allow: allowlist{paths: []string{`go\.sum`}, regexes: []string{"^a", `b"c`}},
-		rules: []source{
-			{id: "one", regex: `a'b"c`, entropy: 3.5, keywords: []string{"k1", "k2"},
-				allow: []allowlist{{condition: "AND", target: "line", regexes: []string{"x"}, stopwords: []string{"w"}}}},
-			{id: "two", path: `\.go$`},
+	want := config{Title: "x",
+		Allowlist: allowlist{Paths: []string{`go\.sum`}, Regexes: []string{"^a", `b"c`}},
+		Rules: []source{
+			{ID: "one", Regex: `a'b"c`, Entropy: 3.5, Keywords: []string{"k1", "k2"},
+				Allowlists: []allowlist{{Condition: "AND", RegexTarget: "line", Regexes: []string{"x"}, Stopwords: []string{"w"}}}},
+			{ID: "two", Path: `\.go$`},
 		}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v\nwant %+v", c, want)
@@ -55,19 +55,18 @@ path = '''\.go$'''
 // half would find half.
 func TestParseRefuses(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{"title = 'x'\ncolour = 3", "line 2: unknown key colour"},
-		{"[[rules]]\nid = 'a'\nverify = 'x'", "line 3: unknown key verify"},
-		{"[extend]", "line 1: unknown table [extend]"},
-		{"[[rules.allowlists]]", "before the first rule"},
-		{"[[rules]]\nid = 3", "wrong type"},
-		{"[[rules]]\nid = 'a", "incomplete"},
-		{"[[rules]]\nkeywords = ['a'", "incomplete"},
-		{"[[rules]]\nkeywords = [3]", "a list of something else"},
-		{"[[rules]]\nid = true", "neither text nor a number"},
-		{"[[rules]]\nid = \"\"\"x\"\"\"", `text in """`},
-		{"[[rules]]\nid = \"\\q\"", "read"},
-		{"[rules", "is no table"},
-		{"nothing", "is no key"},
+		{"title = 'x'\ncolour = 3", "unknown key colour"},
+		{"[[rules]]\nid = 'a'\nverify = 'x'", "unknown key rules.verify"},
+		{"[extend]", "unknown key extend"},
+		{"[[rules.allowlists]]", "\"rules\""},
+		{"[[rules]]\nid = 3", "line 2"},
+		{"[[rules]]\nid = true", "line 2"},
+		{"[[rules]]\nkeywords = [3]", "line 2"},
+		{"[[rules]]\nid = 'a", "line 2"},
+		{"[[rules]]\nkeywords = ['a'", "line 2"},
+		{"[[rules]]\nid = \"\\q\"", "line 2"},
+		{"[rules", "line 1"},
+		{"nothing", "line 1"},
 	} {
 		if _, err := parse(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.in, err, tt.want)
@@ -81,16 +80,16 @@ func TestConvert(t *testing.T) {
 		in   source
 		want []rule
 	}{
-		{"by its look", source{id: "x", regex: `\b(dop_v1_[a-f0-9]{64})` + suffix, entropy: 3},
+		{"by its look", source{ID: "x", Regex: `\b(dop_v1_[a-f0-9]{64})` + suffix, Entropy: 3},
 			[]rule{{id: "x", kind: "x", anchors: []anchor{{0, []string{"d", "o", "p", "_", "v", "1", "_"}}}, pattern: `(dop_v1_[a-f0-9]{64})`,
 				starts: true, ends: true, max: 71, min: 71, entropy: 3}}},
-		{"by a name", source{id: "x", regex: named1 + `asana|message[_-]?bird)` + tail + `[a-z0-9]{32})` + suffix},
+		{"by a name", source{ID: "x", Regex: named1 + `asana|message[_-]?bird)` + tail + `[a-z0-9]{32})` + suffix},
 			[]rule{{id: "x", kind: "x", names: []string{"asana", "message-bird", "message_bird", "messagebird"}, pattern: `(?i)[a-z0-9]{32}`, ends: true, max: 32, min: 32}}},
-		{"by a name in three spellings", source{id: "x", regex: named2 + `(?-i:[Oo]kta|OKTA))` + strings.Replace(tail, `{0,3}`, `{0,3})`, 1) + `00[\w=\-]{40})` + suffix},
+		{"by a name in three spellings", source{ID: "x", Regex: named2 + `(?-i:[Oo]kta|OKTA))` + strings.Replace(tail, `{0,3}`, `{0,3})`, 1) + `00[\w=\-]{40})` + suffix},
 			[]rule{{id: "x", kind: "x", names: []string{"okta"}, pattern: `00[\w=\-]{40}`, ends: true, max: 42, min: 42}}},
-		{"anchor behind the start", source{id: "x", regex: `[a-z0-9]{14}\.atlasv1\.[a-z]+`},
+		{"anchor behind the start", source{ID: "x", Regex: `[a-z0-9]{14}\.atlasv1\.[a-z]+`},
 			[]rule{{id: "x", kind: "x", anchors: []anchor{{14, []string{".", "a", "t", "l", "a", "s", "v", "1", "."}}}, pattern: `[a-z0-9]{14}\.atlasv1\.[a-z]+`, min: 24}}},
-		{"kind of ours", source{id: "npm-access-token", regex: `npm_[0-9]{6}`, allow: []allowlist{{regexes: []string{"^a"}}, {target: "line", regexes: []string{"b"}}}},
+		{"kind of ours", source{ID: "npm-access-token", Regex: `npm_[0-9]{6}`, Allowlists: []allowlist{{Regexes: []string{"^a"}}, {RegexTarget: "line", Regexes: []string{"b"}}}},
 			[]rule{{id: "npm-access-token", kind: "npm-token", anchors: []anchor{{0, []string{"n", "p", "m", "_"}}}, pattern: `npm_[0-9]{6}`, max: 10, min: 10, allow: []string{"^a"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,11 +103,11 @@ func TestConvert(t *testing.T) {
 
 // What can't be converted is listed with the reason.
 func TestConvertAllLosesNothing(t *testing.T) {
-	c := config{rules: []source{
-		{id: "look-ahead", regex: `a(?=b)`}, {id: "file", path: `\.p12$`}, {id: "no-anchor", regex: `[a-z0-9]{40}`},
-		{id: "names", regex: named1 + `a+)` + tail + `x)` + suffix}, {id: "built-otherwise", regex: named1 + `a)=(x)`},
-		{id: "generic-api-key", regex: `x`}, {id: "good", regex: `good-[0-9]{8}`},
-		{id: "two", regex: named1 + `jira)` + tail + `[a-z0-9]{24})` + suffix + `|\b(ATATT3[A-Z]{20})` + suffix},
+	c := config{Rules: []source{
+		{ID: "look-ahead", Regex: `a(?=b)`}, {ID: "file", Path: `\.p12$`}, {ID: "no-anchor", Regex: `[a-z0-9]{40}`},
+		{ID: "names", Regex: named1 + `a+)` + tail + `x)` + suffix}, {ID: "built-otherwise", Regex: named1 + `a)=(x)`},
+		{ID: "generic-api-key", Regex: `x`}, {ID: "good", Regex: `good-[0-9]{8}`},
+		{ID: "two", Regex: named1 + `jira)` + tail + `[a-z0-9]{24})` + suffix + `|\b(ATATT3[A-Z]{20})` + suffix},
 	}}
 	r := convertAll(c)
 	var ids []string
@@ -163,8 +162,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r := convertAll(c); len(c.rules) != r.total {
-			t.Errorf("%d rules, %d counted", len(c.rules), r.total)
+		if r := convertAll(c); len(c.Rules) != r.total {
+			t.Errorf("%d rules, %d counted", len(c.Rules), r.total)
 		}
 	})
 }

@@ -262,15 +262,7 @@ func learn(t *text, runs []run, hits []hit, trusted iter.Seq[string]) known {
 
 // names reports whether a token, or something that contains it, was said.
 func (k *known) names(t *token) bool {
-	if k.tokens[t.hash] {
-		return true
-	}
-	for _, w := range t.within {
-		if k.tokens[w] {
-			return true
-		}
-	}
-	return false
+	return k.tokens[t.hash] || slices.ContainsFunc(t.within, func(w uint64) bool { return k.tokens[w] })
 }
 
 // maxArguments bounds what is read of one call's arguments, in bytes. It is the

@@ -153,19 +153,10 @@ func plain(s string) string {
 	if strings.ContainsAny(s, `\%`) {
 		s = unescape(s)
 	}
-	if !ascii(s) {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		s = visible(norm.NFKC.String(s))
 	}
 	return s
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // visible removes invisible characters.

@@ -2,9 +2,12 @@ package taint
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 )
 
 // token is a part of a text that is distinctive without context.
@@ -190,16 +193,7 @@ func isRandom(s string) bool {
 
 // isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
 func isUUID(v string) bool {
-	if len(v) != 36 {
-		return false
-	}
-	for i := range len(v) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (v[i] == '-') || !dash && unhex(v[i]) < 0 {
-			return false
-		}
-	}
-	return true
+	return len(v) == 36 && uuid.Validate(v) == nil
 }
 
 // A word's weight is how significant it is that two texts share it: 0 for words that
@@ -321,19 +315,11 @@ func (t *tokens) switches(s string) {
 		for to < len(s) && to < i+64 && !isSeparator(s[to]) {
 			to++
 		}
-		if name := s[from:at]; len(name) >= 8 && to > i && strings.Contains(name, "_") && containsAny(name, protections) {
+		name := s[from:at]
+		if len(name) >= 8 && to > i && strings.Contains(name, "_") && slices.ContainsFunc(protections, func(p string) bool { return strings.Contains(name, p) }) {
 			t.add("a", s[from:to], sure)
 		}
 	}
-}
-
-func containsAny(s string, parts []string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // Bounds of the number of digits of accounts, cards and telephones.

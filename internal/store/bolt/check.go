@@ -119,16 +119,14 @@ func (k *checker) values(ctx context.Context) error {
 // claims rebuilds each claim from its events and compares it with the stored claim.
 func (k *checker) claims(ctx context.Context) error {
 	s := k.s
-	s.t.mu.RLock()
 	type record struct {
 		id  uuid.UUID
 		ref store.Ref
 	}
 	var all []record
-	for i := range s.t.rows {
-		if r := &s.t.rows[i]; !r.gone() && r.flags&flagDocument == 0 {
-			all = append(all, record{r.id, store.Ref(i)})
-		}
+	s.t.mu.RLock()
+	for _, ref := range s.t.claims() {
+		all = append(all, record{s.t.rows[ref].id, ref})
 	}
 	s.t.mu.RUnlock()
 	for i, r := range all {
@@ -189,21 +187,13 @@ func (k *checker) missing(ctx context.Context) error {
 // folded rebuilds a claim from its events. It returns nil when the events yield no claim.
 func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 	var now *ken.Claim
-	cur := tx.Bucket(bTrail).Cursor()
-	for key, _ := cur.Seek(id[:]); bytes.HasPrefix(key, id[:]); key, _ = cur.Next() {
-		ev, err := eventAt(tx, key[16:])
-		if err != nil {
-			return nil, err
-		}
+	err := trail(tx, id, func(ev *store.Event) error {
 		changed, err := engine.Fold(func(other string) (*ken.Claim, error) {
 			if other == id.String() {
 				return now, nil
 			}
 			return &ken.Claim{ID: other}, nil // the state of the other claim does not matter here
 		}, ev)
-		if err != nil {
-			return nil, err
-		}
 		for i := range changed {
 			if changed[i].ID != id.String() {
 				continue
@@ -212,8 +202,9 @@ func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 				now = nil
 			}
 		}
-	}
-	return now, nil
+		return err
+	})
+	return now, err
 }
 
 // sameClaim compares claims in their stored form, in which a time has no zone.

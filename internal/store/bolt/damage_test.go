@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/cryptotest"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -33,11 +35,17 @@ type ledger struct {
 	shelf map[string]string
 }
 
-// furnished is a folder with claims that have a history, chunks of files, and a shelf.
+// furnished is a folder with claims that have a history, chunks of files, and a shelf. Its file is the same
+// byte by byte in every run, so that a seed always damages the same places.
 func furnished(t *testing.T) (string, ledger) {
 	t.Helper()
+	cryptotest.SetGlobalRandom(t, 1)
 	dir, ctx := t.TempDir(), context.Background()
-	s := open(t, dir, quiet())
+	o := quiet()
+	now, made := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC), 0
+	o.Now = func() time.Time { return now }
+	o.NewID = func() string { made++; return fmt.Sprintf("01890000-0000-7000-8000-1%011d", made) }
+	s := open(t, dir, o)
 	led := ledger{map[string]string{}, map[string]string{}}
 	var ids []string
 	for i := range 120 {
@@ -70,7 +78,34 @@ func furnished(t *testing.T) (string, ledger) {
 	}
 	led.texts[chunk.ID] = chunk.Text
 	closeStore(t, s)
+	orderPages(t, filepath.Join(dir, "ken.db"))
 	return dir, led
+}
+
+// orderPages copies a store's file bucket by bucket. bbolt itself places the pages of a transaction, and chooses among
+// free pages, in the random order of a map.
+func orderPages(t *testing.T, path string) {
+	t.Helper()
+	from, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := bbolt.Open(path+".ordered", 0o600, &bbolt.Options{FreelistType: bbolt.FreelistArrayType})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = from.View(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+			return to.Update(func(tx *bbolt.Tx) error {
+				copied, err := tx.CreateBucket(name)
+				return errors.Join(err, b.ForEach(copied.Put))
+			})
+		})
+	})
+	same := to.Update(func(*bbolt.Tx) error { return nil }) // so that the state before the last one has every bucket, too
+	if err := errors.Join(err, same, from.Close(), to.Close(), os.Rename(path+".ordered", path)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func quiet() bolt.Options {
@@ -208,6 +243,8 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 			t.Errorf("%s: open: %v (%s)", how, err, ken.Hint(err))
 		}
 		was := err
+		_, err = os.Stat(filepath.Join(dir, "ken.db.damaged"))
+		mended := err == nil // by opening it
 		report, err := bolt.Repair(ctx, dir, quiet())
 		if errors.Is(err, ken.ErrHeld) {
 			t.Fatalf("%s: opened with %v; %v", how, was, err)
@@ -223,7 +260,7 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 			t.Errorf("%s: open after repair (%s): %v", how, &report, err)
 			continue
 		}
-		served := led.compareTold(t, s, how+", repaired", report.Damage())
+		served := led.compareTold(t, s, how+", repaired", mended || report.Damage())
 		if served == len(led.texts) {
 			whole++
 		} else if !told && !report.Damage() {
@@ -292,6 +329,41 @@ func TestALogThatHasLostItsEnd(t *testing.T) {
 	}
 	defer closeStore(t, s)
 	led.compareTold(t, s, "without its last event, repaired", true)
+}
+
+// A bucket that has disappeared is reported, not replaced silently by an empty one: by a repair, and by the
+// repair that opening begins.
+func TestALostBucketIsReported(t *testing.T) {
+	for _, bucket := range []string{"shelf", "claims", "docs", "rows", "trail"} {
+		for name, repair := range map[string]bool{"opened": false, "repaired": true} {
+			t.Run(bucket+" "+name, func(t *testing.T) {
+				dir, led := furnished(t)
+				db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(bucket)) })
+				if err := errors.Join(err, db.Close()); err != nil {
+					t.Fatal(err)
+				}
+				if repair {
+					if report, err := bolt.Repair(t.Context(), dir, quiet()); err != nil || !report.Damage() || report.Kept == "" {
+						t.Fatalf("%v, %v", &report, err)
+					}
+				}
+				s := open(t, dir, quiet())
+				if faults, err := s.Faults(t.Context()); err != nil || (len(faults) == 0) != repair {
+					t.Errorf("it reports %v, %v", faults, err)
+				}
+				if served := led.compareTold(t, s, "without "+bucket, repair); served < len(led.texts)-1 { // a chunk is not in the log
+					t.Errorf("%d of %d claims are there", served, len(led.texts))
+				}
+				if _, err := os.Stat(filepath.Join(dir, "ken.db.damaged")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }
 
 // change opens the file of a closed store and changes a value of a bucket in place.

@@ -192,7 +192,7 @@ func (s *Store) updateCiting(tx *bbolt.Tx, l *layer) error {
 		cur := tx.Bucket(bCites).Cursor()
 		for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = cur.Next() {
 			ref := binary.BigEndian.Uint32(k[len(prefix):])
-			c, err := (&txn{s: s, tx: tx}).read(ref)
+			c, err := s.claimAt(tx, ref)
 			if err != nil {
 				return err
 			}
@@ -309,23 +309,11 @@ func pointing(ctx context.Context, tx *bbolt.Tx, reference string) (refs []store
 // openRefers builds bRefers for a file that was created or last written by a program
 // that does not know the bucket. If it is interrupted, it starts over.
 func (s *Store) openRefers(ctx context.Context) error {
-	known := false
-	err := s.view(func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bMeta).Get(kRefers)
-		known = len(v) == 8 && binary.BigEndian.Uint64(v) == s.commit || s.commit == 0
-		return nil
-	})
-	if err != nil || known {
+	if mark, err := s.mark(kRefers); err != nil || mark == s.commit {
 		return err
 	}
-	err = s.update(func(tx *writeTx) error { return tx.EmptyBucket(bRefers) })
-	var refs []store.Ref
-	for ref := range s.t.rows {
-		if r := &s.t.rows[ref]; !r.gone() && r.flags&flagDocument == 0 {
-			refs = append(refs, store.Ref(ref))
-		}
-	}
-	done := 0
+	err := s.update(func(tx *writeTx) error { return tx.EmptyBucket(bRefers) })
+	refs, done := s.t.claims(), 0
 	for chunk := range slices.Chunk(refs, replayBatch) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err

@@ -52,14 +52,7 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 	if err != nil {
 		return nil, err
 	}
-	// From here on the claims are gone for every reader. A failure below means that words
-	// may still be on the disk, so it is returned.
-	if !store.ErasesLater(ctx) {
-		if err := s.Compact(ctx); err != nil {
-			return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
-		}
-	}
-	return ids, s.checkForgotten(ctx, gone)
+	return ids, s.eraseForgotten(ctx, gone)
 }
 
 // finishForget completes a Forget that a process did not finish before it ended. The
@@ -69,6 +62,12 @@ func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	for i, id := range ids {
 		gone[i].ID = id
 	}
+	return s.eraseForgotten(ctx, gone)
+}
+
+// eraseForgotten rewrites the files without claims that are gone for every reader. An error means that words may still
+// be on the disk.
+func (s *Store) eraseForgotten(ctx context.Context, gone []ken.Claim) error {
 	if !store.ErasesLater(ctx) {
 		if err := s.Compact(ctx); err != nil {
 			return fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
@@ -170,21 +169,18 @@ func (s *Store) compact() error {
 	defer s.dbMu.Unlock()
 	path := filepath.Join(s.dir, dbFile)
 	tmp := path + ".compact"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("compact: %w", err)
-	}
-	dst, err := openDB(tmp, s.o)
+	dst, err := newDB(tmp, s.o)
 	if err != nil {
 		return fmt.Errorf("compact: %w", err)
 	}
 	const txBytes = 16 << 20
-	if err := bbolt.Compact(dst, s.db, txBytes); err != nil {
-		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	if err = bbolt.Compact(dst, s.db, txBytes); err == nil {
+		err = dst.Sync()
 	}
-	if err := dst.Sync(); err != nil {
-		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	if err == nil {
+		err = os.Rename(tmp, path)
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err != nil {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
 	old := s.db
@@ -222,10 +218,8 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 		if err != nil {
 			return err
 		}
-		for j := range under {
-			if slices.ContainsFunc(outlined(&under[j]), func(ref store.Ref) bool { row, ok := s.Row(ref); return ok && row.ID == c.ID }) {
-				return left("the names that it is about, or says")
-			}
+		if slices.ContainsFunc(engine.Outlined(under), func(ref store.Ref) bool { row, ok := s.Row(ref); return ok && row.ID == c.ID }) {
+			return left("the names that it is about, or says")
 		}
 		events, err := s.History(ctx, c.ID)
 		if err != nil {

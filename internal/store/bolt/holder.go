@@ -93,12 +93,7 @@ func HeldError(dir string) error {
 }
 
 // removeHolder removes the holder's file. The caller still holds the lock.
-func removeHolder(dir string) error {
-	if err := os.Remove(filepath.Join(dir, holderFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func removeHolder(dir string) error { return removed(filepath.Join(dir, holderFile)) }
 
 // Lock is the exclusive right to a store's folder. The operating system releases it when
 // the process ends. A Lock must not be used by several goroutines at once.
@@ -174,14 +169,18 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
 	l.o.Log.Warn("the store is damaged and is rebuilt from its log", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
+	var report Mended
 	if err == nil {
-		_, err = s.rebuild(ctx)
+		report, err = s.rebuild(ctx)
 		l.db = s.db
 	}
 	if err != nil {
 		return s, errors.Join(cause, err)
 	}
 	next := newStore(l.dir, l.o, l.db)
+	if report.Damage() {
+		next.noteDamage(damaged("the store was repaired", errors.New(report.String())))
+	}
 	return next, next.load(ctx)
 }
 
@@ -228,6 +227,14 @@ func openDB(path string, o Options) (*bbolt.DB, error) {
 			return nil, HeldError(filepath.Dir(path))
 		}
 	}
+}
+
+// newDB is openDB for a new file. It removes what an interrupted attempt left.
+func newDB(path string, o Options) (*bbolt.DB, error) {
+	if err := removed(path); err != nil {
+		return nil, err
+	}
+	return openDB(path, o)
 }
 
 func tryDB(path string, o Options) (db *bbolt.DB, err error) {

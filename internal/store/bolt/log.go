@@ -173,12 +173,7 @@ func (s *Store) Wait(ctx context.Context, seq uint64) error {
 func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		s.t.mu.RLock()
-		var refs []store.Ref
-		for i := range s.t.rows {
-			if r := &s.t.rows[i]; !r.gone() && r.flags&flagDocument == 0 {
-				refs = append(refs, store.Ref(i))
-			}
-		}
+		refs := s.t.claims()
 		s.t.mu.RUnlock()
 		var left []error // errors, which are yielded after the good claims
 		for _, ref := range refs {

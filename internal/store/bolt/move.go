@@ -235,10 +235,7 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 		}
 		return errors.Join(fmt.Errorf("replace store: %w", err), os.Remove(tmp))
 	}
-	old := l.db
-	db.NoSync = old.NoSync
-	l.db = db
-	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+	return errors.Join(l.use(db), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
 }
 
 // asideFile is the name of a store's file after the store has left the folder.

@@ -58,6 +58,9 @@ var (
 	// program that doesn't know the bucket copies it and otherwise leaves it alone.
 	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
 
+	// firstBuckets are those that every file has, whatever program wrote it.
+	firstBuckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDocs, bShelf}
+
 	kLayout   = []byte("layout")
 	kID       = []byte("store_id")
 	kOwner    = []byte("owner")
@@ -151,6 +154,9 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.view(s.checkNotMoved); err != nil {
 		return err
 	}
+	if err := s.view(checkBuckets); err != nil {
+		return err
+	}
 	if s.o.readOnly {
 		if err := s.readable(); err != nil {
 			return err
@@ -180,6 +186,28 @@ func (s *Store) load(ctx context.Context) error {
 		s.o.Log.Warn("the vectors of the previous model are not used", "store", s.dir, "error", err)
 	}
 	return s.openIndex(ctx)
+}
+
+// checkBuckets returns an error if the file of a store has lost a bucket. An empty one in its place would
+// hide what was in it.
+func checkBuckets(tx *bbolt.Tx) error {
+	lost := lostBuckets(tx)
+	meta := tx.Bucket(bMeta)
+	fresh := len(lost) >= len(firstBuckets)-1 && (meta == nil || meta.Get(kLayout) == nil)
+	if len(lost) == 0 || fresh {
+		return nil
+	}
+	return damaged("read "+lost[0], errors.New("it is missing"))
+}
+
+// lostBuckets returns the names of firstBuckets that the file lacks.
+func lostBuckets(tx *bbolt.Tx) (names []string) {
+	for _, b := range firstBuckets {
+		if tx.Bucket(b) == nil {
+			names = append(names, string(b))
+		}
+	}
+	return names
 }
 
 // prepared reports whether initMeta would change nothing and return no error.
@@ -223,6 +251,17 @@ func (s *Store) initMeta(tx *writeTx) error {
 			Try: "Use the version of ken that wrote it to export, then import here."}
 	}
 	return s.checkOwner(meta.Get(kOwner))
+}
+
+// mark returns the number of the last commit that a projection includes, which bMeta has under key; 0 if it is not known.
+func (s *Store) mark(key []byte) (commit uint64, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		if v := tx.Bucket(bMeta).Get(key); len(v) == 8 {
+			commit = binary.BigEndian.Uint64(v)
+		}
+		return nil
+	})
+	return commit, err
 }
 
 // checkOwner returns an error if the owner in the store's file is not the one it is
@@ -337,6 +376,12 @@ func (s *Store) closeProjections() error {
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
 
+// IsClosed reports whether a call was not executed because the store was closed.
+func IsClosed(err error) bool {
+	var e *ken.Error
+	return errors.As(err, &e) && e == errClosed
+}
+
 // ID returns the identity of the store, which is generated when the store is created.
 func (s *Store) ID() string { return s.id }
 
@@ -441,11 +486,5 @@ func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, 
 // excluded it since it was superseded or expired. Archiving it again changes nothing.
 // Errors: ErrNotFound; ErrRefused for a claim that is still active.
 func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
-	return s.do(ctx, func(t *txn) error {
-		ev, err := engine.Archive(t.get, id, reason, actor, s.o.env())
-		if err != nil || ev == nil {
-			return err
-		}
-		return t.emit(ev)
-	})
+	return s.command(ctx, func(t *txn) (*store.Event, error) { return engine.Archive(t.get, id, reason, actor, s.o.env()) })
 }

@@ -318,20 +318,8 @@ func citeKey(path string, ref uint32) []byte {
 // a program that does not know the flag. Until then a row counts as not approved. If it is
 // interrupted, it starts over. In a read-only store, only memory is changed.
 func (s *Store) openApproved(ctx context.Context) error {
-	known := false
-	err := s.view(func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bMeta).Get(kApproved)
-		known = len(v) == 8 && binary.BigEndian.Uint64(v) == s.commit || s.commit == 0
-		return nil
-	})
-	if err != nil || known {
+	if mark, err := s.mark(kApproved); err != nil || mark == s.commit {
 		return err
-	}
-	var refs []store.Ref
-	for ref := range s.t.rows {
-		if r := &s.t.rows[ref]; !r.gone() && r.flags&flagDocument == 0 {
-			refs = append(refs, store.Ref(ref))
-		}
 	}
 	in := s.update
 	if s.o.readOnly {
@@ -339,7 +327,7 @@ func (s *Store) openApproved(ctx context.Context) error {
 			return s.view(func(tx *bbolt.Tx) error { return fn(&writeTx{Tx: tx}) })
 		}
 	}
-	for chunk := range slices.Chunk(refs, replayBatch) {
+	for chunk := range slices.Chunk(s.t.claims(), replayBatch) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -89,10 +89,7 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 		return Mended{}, errReplicated
 	}
 	tmp := filepath.Join(s.dir, rebuiltFile)
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return Mended{}, fmt.Errorf("rebuild: %w", err)
-	}
-	db, err := openDB(tmp, s.o)
+	db, err := newDB(tmp, s.o)
 	if err != nil {
 		return Mended{}, fmt.Errorf("rebuild: %w", err)
 	}
@@ -192,20 +189,10 @@ func (f *rebuildFold) fold() error {
 		return err
 	}
 	f.to.t.about = outline.New()
-	if err := f.copyMeta(); err != nil {
-		return err
-	}
-	if err := f.readRefs(); err != nil {
-		return err
-	}
-	if err := f.events(); err != nil {
-		return err
-	}
-	if err := f.documents(); err != nil {
-		return err
-	}
-	if err := f.salvage(); err != nil {
-		return err
+	for _, step := range []func() error{f.copyMeta, f.readRefs, f.events, f.documents, f.salvage} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	return errors.Join(f.copyAll(bShelf), f.copyAll(bCommits))
 }

@@ -349,10 +349,7 @@ func (l *Lock) Restore(r io.Reader, index bool) error {
 	if err := os.Rename(tmp, path); err != nil {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), db.Close(), os.Remove(tmp))
 	}
-	old := l.db
-	db.NoSync = old.NoSync
-	l.db = db
-	err = errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
+	err = l.use(db)
 	if _, none := os.Stat(words); err == nil && none == nil {
 		err = os.Rename(words, filepath.Join(l.dir, indexDir))
 	}
@@ -384,20 +381,22 @@ func Discard(dir string) error {
 func (l *Lock) Clear() error {
 	path := filepath.Join(l.dir, dbFile)
 	tmp := path + ".restore"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("clear store: %w", err)
-	}
-	db, err := openDB(tmp, l.o)
+	db, err := newDB(tmp, l.o)
 	if err != nil {
 		return fmt.Errorf("clear store: %w", err)
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		return errors.Join(fmt.Errorf("clear store: %w", err), db.Close(), os.Remove(tmp))
 	}
+	return errors.Join(l.use(db), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+}
+
+// use makes a file that has replaced the store's the one of this lock, and removes the index of the old one.
+func (l *Lock) use(db *bbolt.DB) error {
 	old := l.db
 	db.NoSync = old.NoSync
 	l.db = db
-	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
 }
 
 // replicated reports whether the file is a copy of a log.

@@ -100,6 +100,16 @@ func newTable(now func() time.Time) *table {
 		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}, about: outline.New()}
 }
 
+// claims returns the records that came from the log, by ref; t.mu is held, or the table is not shared yet.
+func (t *table) claims() (refs []store.Ref) {
+	for i := range t.rows {
+		if r := &t.rows[i]; !r.gone() && r.flags&flagDocument == 0 {
+			refs = append(refs, store.Ref(i))
+		}
+	}
+	return refs
+}
+
 // put sets a row and updates the maps; t.mu is held, or the table is not shared yet.
 func (t *table) put(ref store.Ref, r row) {
 	for int(ref) >= len(t.rows) {

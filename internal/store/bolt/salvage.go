@@ -124,8 +124,13 @@ func (f *rebuildFold) claimsByEvent() map[uint64][]uuid.UUID {
 	return out
 }
 
-// copyMeta gives the new store the identity of the old one.
+// copyMeta gives the new store the identity of the old one. A lost bucket counts as one value that was left out,
+// because nothing says how many it held.
 func (f *rebuildFold) copyMeta() error {
+	_ = f.from.viewUnreported(func(tx *bbolt.Tx) error {
+		f.report.Values += len(lostBuckets(tx))
+		return nil
+	})
 	id := string(f.raw(bMeta, kID))
 	if id == "" {
 		return damaged("read who the store is", fmt.Errorf("%s is not readable", bMeta))

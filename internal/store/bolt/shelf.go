@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -213,13 +214,11 @@ func (g *updateQueue) enter(u *update, commit func()) {
 func (g *updateQueue) leave(u *update) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i := range g.waiting {
-		if g.waiting[i] == u {
-			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(g.waiting, u)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
-	return false
+	return i >= 0
 }
 
 // next returns the next update in the queue; nil when it is empty.

@@ -165,9 +165,21 @@ func (v *vectors) retire() error {
 
 // removeOthers removes vector files of models other than the embedder's and the standby's.
 func (s *Store) removeOthers() error {
-	own, standby := s.vecs.own(), ""
-	if old := s.standby.Load(); old != nil {
-		standby = old.own()
+	return s.eachOther(removeVectors)
+}
+
+func removeVectors(path string) error {
+	if err := removed(path); err != nil {
+		return fmt.Errorf("remove vectors of another model: %w", err)
+	}
+	return nil
+}
+
+// eachOther calls fn with the path of every file of vectors that is not open.
+func (s *Store) eachOther(fn func(path string) error) error {
+	var open []string
+	for _, v := range s.models() {
+		open = append(open, v.own())
 	}
 	entries, err := os.ReadDir(s.vecs.dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -175,12 +187,8 @@ func (s *Store) removeOthers() error {
 	}
 	var errs []error
 	for _, e := range entries {
-		path := filepath.Join(s.vecs.dir, e.Name())
-		if path == own || path == standby || !e.Type().IsRegular() {
-			continue
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("remove vectors of another model: %w", err))
+		if path := filepath.Join(s.vecs.dir, e.Name()); e.Type().IsRegular() && !slices.Contains(open, path) {
+			errs = append(errs, fn(path))
 		}
 	}
 	return errors.Join(errs...)
@@ -191,56 +199,47 @@ func (s *Store) removeOthers() error {
 // embedder's model. Broken files that were set aside are deleted as well.
 func (s *Store) eraseVectors() error {
 	used := s.hashes()
-	errs := []error{s.vecs.eraseUnused(used)}
-	own, standby := s.vecs.own(), ""
-	if old := s.standby.Load(); old != nil {
-		errs = append(errs, old.eraseUnused(used))
-		standby = old.own()
+	var err error
+	for _, v := range s.models() {
+		err = errors.Join(err, v.eraseUnused(used))
 	}
-	if s.vecs.complete() && standby == "" {
-		return errors.Join(append(errs, s.removeOthers())...)
-	}
-	entries, err := os.ReadDir(s.vecs.dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		errs = append(errs, err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(s.vecs.dir, e.Name())
-		switch {
-		case path == own || path == standby || !e.Type().IsRegular():
-		case filepath.Ext(path) != ".vec":
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("remove vectors of another model: %w", err))
-			}
-		default:
-			errs = append(errs, vector.Purge(path, func(h vector.Hash) bool { return used[h] }))
+	old := s.standby.Load()
+	unused := s.vecs.complete() && (old == nil || old.own() == "")
+	return errors.Join(err, s.eachOther(func(path string) error {
+		if unused || filepath.Ext(path) != ".vec" {
+			return removeVectors(path)
 		}
-	}
-	return errors.Join(errs...)
+		return vector.Purge(path, func(h vector.Hash) bool { return used[h] })
+	}))
 }
 
 // prepareVectors embeds texts that are about to be written, with each embedder that takes
 // microseconds.
 func (s *Store) prepareVectors(ctx context.Context, texts []string) {
-	s.vecs.prepare(ctx, texts)
-	if old := s.standby.Load(); old != nil {
-		old.prepare(ctx, texts)
+	for _, v := range s.models() {
+		v.prepare(ctx, texts)
 	}
 }
 
-func (s *Store) attachVector(ref store.Ref, hash [16]byte) error {
-	err := s.vecs.attach(ref, hash)
-	if old := s.standby.Load(); old != nil {
-		err = errors.Join(err, old.attach(ref, hash))
+func (s *Store) attachVector(ref store.Ref, hash [16]byte) (err error) {
+	for _, v := range s.models() {
+		err = errors.Join(err, v.attach(ref, hash))
 	}
 	return err
 }
 
 func (s *Store) removeVector(ref store.Ref) {
-	s.vecs.remove(ref)
-	if old := s.standby.Load(); old != nil {
-		old.remove(ref)
+	for _, v := range s.models() {
+		v.remove(ref)
 	}
+}
+
+// models returns the vectors of the embedder's model and, if there is one, of the standby's.
+func (s *Store) models() []*vectors {
+	if old := s.standby.Load(); old != nil {
+		return []*vectors{s.vecs, old}
+	}
+	return []*vectors{s.vecs}
 }
 
 // vectorQuery is a query to the vectors of one or two models.

@@ -70,18 +70,6 @@ func (t *table) pass(f *ken.Filter) outline.Pass {
 	return outline.Pass{Claim: claims.accept, Link: links.accept}
 }
 
-// outlined returns the records that an outline names.
-func outlined(o *store.Outline) []store.Ref {
-	refs := slices.Clone(o.Constraints)
-	for i := range o.Links {
-		refs = append(refs, o.Links[i].Ref)
-	}
-	for i := range o.Aspects {
-		refs = append(refs, o.Aspects[i].Top...)
-	}
-	return refs
-}
-
 // Names implements store.Structure.
 func (s *Store) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
 	return engine.AllNames(ctx, f, s.NamesAfter)
@@ -147,13 +135,7 @@ func (l *layer) name(names map[string]bool) {
 // written by a program that doesn't know bAbout is first updated from the claims that
 // changed since the commit in kAbout.
 func (s *Store) openStructure(ctx context.Context) error {
-	var mark uint64
-	err := s.view(func(tx *bbolt.Tx) error {
-		if v := tx.Bucket(bMeta).Get(kAbout); len(v) == 8 {
-			mark = binary.BigEndian.Uint64(v)
-		}
-		return nil
-	})
+	mark, err := s.mark(kAbout)
 	if err == nil && mark != s.commit {
 		err = s.catchUp(ctx, mark)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -55,15 +56,9 @@ func (l *layer) absorb(m *layer) {
 	}
 	l.events = append(l.events, m.events...)
 	l.erase = append(l.erase, m.erase...)
-	for k, v := range m.keys {
-		l.keys[k] = v
-	}
-	for k, v := range m.docs {
-		l.docs[k] = v
-	}
-	for k, v := range m.commits {
-		l.commits[k] = v
-	}
+	maps.Copy(l.keys, m.keys)
+	maps.Copy(l.docs, m.docs)
+	maps.Copy(l.commits, m.commits)
 	l.name(m.names)
 }
 
@@ -95,7 +90,7 @@ func (t *txn) get(id string) (*ken.Claim, error) {
 	if !ok || r.flags&flagDocument != 0 {
 		return nil, nil
 	}
-	return t.read(ref)
+	return t.s.claimAt(t.tx, ref)
 }
 
 // find looks up a record in memory.
@@ -107,10 +102,6 @@ func (s *Store) find(id uuid.UUID) (store.Ref, row, bool) {
 		return 0, row{}, false
 	}
 	return ref, s.t.rows[ref], true
-}
-
-func (t *txn) read(ref store.Ref) (*ken.Claim, error) {
-	return t.s.claimAt(t.tx, ref)
 }
 
 func (t *txn) byKey(key string) (string, error) {
@@ -235,9 +226,14 @@ func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err
 
 // Transition implements ken.Store.
 func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
+	return s.command(ctx, func(t *txn) (*store.Event, error) { return engine.Transition(t.get, tr, s.o.env()) })
+}
+
+// command writes the event that decide returns; nil stands for no change.
+func (s *Store) command(ctx context.Context, decide func(*txn) (*store.Event, error)) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := engine.Transition(t.get, tr, s.o.env())
-		if err != nil {
+		ev, err := decide(t)
+		if err != nil || ev == nil {
 			return err
 		}
 		return t.emit(ev)
@@ -248,13 +244,7 @@ func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
 // claim's; a newer piece replaces the same older one, so that a Verified claim stops
 // decaying. Errors: ErrNotFound; ErrRefused for a claim that is no longer active.
 func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
-	return s.do(ctx, func(t *txn) error {
-		ev, err := engine.Reinforce(t.get, id, evidence, actor, s.o.env())
-		if err != nil {
-			return err
-		}
-		return t.emit(ev)
-	})
+	return s.command(ctx, func(t *txn) (*store.Event, error) { return engine.Reinforce(t.get, id, evidence, actor, s.o.env()) })
 }
 
 // Supersede implements ken.Store.
@@ -265,12 +255,8 @@ func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
 // SupersedeFor is Supersede with a reason and an actor, which are stored in the
 // history.
 func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
-	return s.do(ctx, func(t *txn) error {
-		ev, err := engine.Supersede(t.get, oldID, newID, reason, actor, s.o.env())
-		if err != nil || ev == nil {
-			return err
-		}
-		return t.emit(ev)
+	return s.command(ctx, func(t *txn) (*store.Event, error) {
+		return engine.Supersede(t.get, oldID, newID, reason, actor, s.o.env())
 	})
 }
 

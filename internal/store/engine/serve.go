@@ -59,6 +59,21 @@ type Record struct {
 	Claim ken.Claim
 }
 
+// Outlined returns the records that outlines contain.
+func Outlined(outlines []store.Outline) (refs []store.Ref) {
+	for i := range outlines {
+		o := &outlines[i]
+		refs = append(refs, o.Constraints...)
+		for j := range o.Links {
+			refs = append(refs, o.Links[j].Ref)
+		}
+		for j := range o.Aspects {
+			refs = append(refs, o.Aspects[j].Top...)
+		}
+	}
+	return refs
+}
+
 // AllEvents yields a log that is read in pages, as Log.Events does. page returns events
 // from a sequence number on, and none at the log's end.
 func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, from uint64) ([]*store.Event, error)) iter.Seq2[*store.Event, error] {

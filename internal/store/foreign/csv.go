@@ -50,14 +50,11 @@ func (out *output) csv(text string) {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		line, _ := 0, 0
-		if err == nil {
-			line, _ = r.FieldPos(0)
-		}
 		if err != nil {
-			out.fail(max(line, 1), tableError(err), nil)
+			out.fail(1, tableError(err), nil)
 			return
 		}
+		line, _ := r.FieldPos(0)
 		out.row(line, names, row)
 	}
 }

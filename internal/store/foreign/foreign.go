@@ -77,6 +77,9 @@ const MaxFile = 1 << 30
 // Read yields the entries of r. An error that is not a *ken.Error ends the sequence.
 func Read(r io.Reader, f Format, o Options) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
+		if o.Seen == nil {
+			o.Seen = map[string]bool{}
+		}
 		if f == Claims {
 			readClaims(r, o, yield)
 			return
@@ -94,9 +97,6 @@ func Read(r io.Reader, f Format, o Options) iter.Seq[Item] {
 		}
 		text := strings.TrimPrefix(string(data), "\ufeff")
 		out := &output{format: f, o: o, yield: yield}
-		if out.o.Seen == nil {
-			out.o.Seen = map[string]bool{}
-		}
 		switch f {
 		case Mem0:
 			out.mem0(text)
@@ -125,9 +125,6 @@ func names() string {
 }
 
 func readClaims(r io.Reader, o Options, yield func(Item) bool) {
-	if o.Seen == nil {
-		o.Seen = map[string]bool{}
-	}
 	for l := range jsonl.Read(r, o.Name) {
 		skip := ""
 		if l.Err == nil && l.Claim.ID == "" && l.Claim.Key == "" {

@@ -44,7 +44,7 @@ func PrintsOf(key []byte, text string) (out []Print) {
 		n := min(shingle, len(words))
 		p := Print{Words: n}
 		for i := range len(words) - n + 1 {
-			if h := hashOf(key, words[i:i+n]...); !slices.Contains(p.Hashes, h) {
+			if h := HashOf(key, words[i:i+n]...); !slices.Contains(p.Hashes, h) {
 				p.Hashes = append(p.Hashes, h)
 			}
 		}
@@ -60,13 +60,11 @@ func PrintsOf(key []byte, text string) (out []Print) {
 func Words(text string, fn func(word []byte)) { each([]byte(text), fn) }
 
 // HashOf returns the keyed hash of something that is compared as a whole.
-func HashOf(key []byte, parts ...string) uint64 { return hashOf(key, parts...) }
-
-func hashOf(key []byte, words ...string) uint64 {
+func HashOf(key []byte, parts ...string) uint64 {
 	var buf [256]byte
 	b := append(buf[:0], key...)
-	for _, w := range words {
-		b = append(append(b, w...), 0)
+	for _, p := range parts {
+		b = append(append(b, p...), 0)
 	}
 	sum := sha256.Sum256(b)
 	return binary.LittleEndian.Uint64(sum[:])

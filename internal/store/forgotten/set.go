@@ -129,7 +129,7 @@ func (s *Set) Names(text string) bool {
 		return false
 	}
 	found := false
-	each([]byte(text), func(w []byte) { found = found || s.words[hashOf(s.key, string(w))] })
+	each([]byte(text), func(w []byte) { found = found || s.words[HashOf(s.key, string(w))] })
 	return found
 }
 
@@ -178,7 +178,7 @@ func (c *scan) word(w []byte) {
 		if !c.s.sizes[size] || c.n < size {
 			continue
 		}
-		for _, p := range c.s.at[hashOf(c.s.key, c.last[shingle-size:]...)] {
+		for _, p := range c.s.at[HashOf(c.s.key, c.last[shingle-size:]...)] {
 			c.hit(p)
 		}
 	}

@@ -170,21 +170,21 @@ func set(path string, raw []byte, target any) error {
 	case *ken.Actor:
 		return object(path, raw, map[string]any{"type": &t.Type, "id": &t.ID})
 	case *[]ken.Evidence:
-		return list(path, raw, func(path string, raw []byte) error {
-			var e ken.Evidence
-			err := object(path, raw, evidenceTargets(&e))
-			*t = append(*t, e)
-			return err
-		})
+		return objects(path, raw, t, evidenceTargets)
 	case *[]ken.ClaimEvent:
-		return list(path, raw, func(path string, raw []byte) error {
-			var e ken.ClaimEvent
-			err := object(path, raw, eventTargets(&e))
-			*t = append(*t, e)
-			return err
-		})
+		return objects(path, raw, t, eventTargets)
 	}
 	panic(fmt.Sprintf("jsonl: no reader for %T", target))
+}
+
+// objects decodes a list of objects.
+func objects[T any](path string, raw []byte, into *[]T, targets func(*T) map[string]any) error {
+	return list(path, raw, func(path string, raw []byte) error {
+		var v T
+		err := object(path, raw, targets(&v))
+		*into = append(*into, v)
+		return err
+	})
 }
 
 func scalar(path, want string, raw []byte, target any) error {

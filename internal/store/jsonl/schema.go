@@ -12,12 +12,6 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// fileLine is a line of a file: a claim and its history.
-type fileLine struct {
-	ken.Claim
-	History []ken.ClaimEvent `json:"history,omitempty"`
-}
-
 // Schema returns the JSON schema of a line, which docs/claim.schema.json contains. Only text
 // is required. Lines may have more fields, which are kept in the claim's body.
 func Schema() ([]byte, error) {
@@ -38,7 +32,7 @@ func Schema() ([]byte, error) {
 		reflect.TypeFor[ken.Assigner]():     oneOf("rules", "model", "operator"),
 		reflect.TypeFor[ken.Kind]():         {Type: "string", Pattern: "^[a-z][a-z0-9_]*$"},
 	}
-	s, err := jsonschema.For[fileLine](&jsonschema.ForOptions{TypeSchemas: known})
+	s, err := jsonschema.For[line](&jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		return nil, err
 	}

@@ -309,7 +309,7 @@ func (d Doc) analyze(buf []analysis.Token) (*words, []analysis.Token) {
 func (w *words) document(ref uint32) *document.Document {
 	d := document.NewDocument(refID(ref))
 	d.AddField(w)
-	d.AddField(length(w.length))
+	d.AddField(length{n: w.length})
 	return d
 }
 
@@ -320,33 +320,37 @@ func refID(ref uint32) string {
 	return string(b[:])
 }
 
+// field has the methods in which the fields of a document do not differ.
+type field struct{}
+
+func (field) Analyze()                  {}
+func (field) ArrayPositions() []uint64  { return nil }
+func (field) NumPlainTextBytes() uint64 { return 0 }
+func (field) EncodedFieldType() byte    { return 't' }
+
 // words is a field whose terms are counted before the engine asks for them.
 type words struct {
+	field
 	freqs  index.TokenFrequencies
 	length int
 }
 
 func (w *words) Name() string                                     { return wordsField }
 func (w *words) Options() index.FieldIndexingOptions              { return index.IndexField }
-func (w *words) Analyze()                                         {}
 func (w *words) AnalyzedLength() int                              { return w.length }
 func (w *words) AnalyzedTokenFrequencies() index.TokenFrequencies { return w.freqs }
-func (w *words) ArrayPositions() []uint64                         { return nil }
 func (w *words) Value() []byte                                    { return nil }
-func (w *words) NumPlainTextBytes() uint64                        { return 0 }
-func (w *words) EncodedFieldType() byte                           { return 't' }
 func (w *words) Size() int                                        { return 64 * len(w.freqs) }
 
 // length is a stored field of one number.
-type length int
+type length struct {
+	field
+	n int
+}
 
-func (n length) Name() string                                     { return lengthField }
-func (n length) Options() index.FieldIndexingOptions              { return index.StoreField }
-func (n length) Analyze()                                         {}
-func (n length) AnalyzedLength() int                              { return 0 }
-func (n length) AnalyzedTokenFrequencies() index.TokenFrequencies { return nil }
-func (n length) ArrayPositions() []uint64                         { return nil }
-func (n length) Value() []byte                                    { return binary.AppendUvarint(nil, uint64(n)) }
-func (n length) NumPlainTextBytes() uint64                        { return 0 }
-func (n length) EncodedFieldType() byte                           { return 't' }
-func (n length) Size() int                                        { return 8 }
+func (length) Name() string                                     { return lengthField }
+func (length) Options() index.FieldIndexingOptions              { return index.StoreField }
+func (length) AnalyzedLength() int                              { return 0 }
+func (length) AnalyzedTokenFrequencies() index.TokenFrequencies { return nil }
+func (l length) Value() []byte                                  { return binary.AppendUvarint(nil, uint64(l.n)) }
+func (length) Size() int                                        { return 8 }

@@ -160,15 +160,21 @@ func (x *Index) flush(ctx context.Context, engine *scorch.Scorch) error {
 	if err := caught.Run(func() error { return engine.Batch(b) }); err != nil {
 		return err
 	}
+	return x.await(ctx, persisted)
+}
+
+// await returns what the engine sends to done, or the fault of the index: after a fault the engine
+// may send nothing.
+func (x *Index) await(ctx context.Context, done <-chan error) error {
 	tick := time.NewTicker(scrubPause)
 	defer tick.Stop()
 	for {
 		select {
-		case err := <-persisted:
+		case err := <-done:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C: // after an error the engine may call no callback
+		case <-tick.C:
 			if f := x.fault.Load(); f != nil {
 				return *f
 			}
@@ -209,7 +215,7 @@ func Open(dir string, o Options) (*Index, error) {
 	}
 	if err != nil {
 		faults.Delete(dir)
-		_ = closeBroken(x.engine)
+		_ = caught.Run(x.engine.Close) // the engine may have stopped half-way
 		x.queue.Close()
 		return nil, openError(dir, err)
 	}
@@ -219,8 +225,7 @@ func Open(dir string, o Options) (*Index, error) {
 // openEngine opens the files. A damaged file may make the engine panic, or cause a
 // memory fault when a mapped file is shorter than its header says; both are returned as
 // errors.
-func (x *Index) openEngine() (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+func (x *Index) openEngine() error {
 	made, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":                   x.dir,
 		"unsafe_batch":           true, // a lost batch is applied again from the log
@@ -231,18 +236,11 @@ func (x *Index) openEngine() (err error) {
 	if err != nil {
 		return err
 	}
-	engine := made.(*scorch.Scorch)
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the index's files made the engine panic: %v", p)
-			_ = closeBroken(engine)
-		}
-	}()
-	if err := engine.Open(); err != nil {
-		return err
+	x.engine = made.(*scorch.Scorch)
+	if err = caught.Run(x.engine.Open); caught.Is(err) { // the files are damaged
+		_ = caught.Run(x.engine.Close)
 	}
-	x.engine = engine
-	return nil
+	return err
 }
 
 // create writes the stamp of a new index and waits until it is on the disk. So a later
@@ -291,17 +289,6 @@ func (x *Index) load() error {
 	}
 	x.begin(s)
 	return verifySegments(r)
-}
-
-// closeBroken closes what can still be closed: the engine may have stopped
-// half-way, and its own Close may panic too.
-func closeBroken(engine *scorch.Scorch) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("close: %v", p)
-		}
-	}()
-	return engine.Close()
 }
 
 func openError(dir string, err error) error {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/document"
@@ -18,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // directoryFile is the engine's list of segments, a bbolt database.
@@ -26,23 +26,19 @@ const directoryFile = "root.bolt"
 // verifyDirectory reads the whole database, which is small. The engine reads it in
 // goroutines of its own, where a fault in a truncated file would end the process; here
 // it becomes an error.
-func verifyDirectory(path string, lockTimeout time.Duration) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("check %s: %v", directoryFile, p)
+func verifyDirectory(path string, lockTimeout time.Duration) error {
+	return caught.Run(func() error {
+		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
+		if err != nil {
+			return err
 		}
-	}()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return db.View(func(tx *bbolt.Tx) error {
-		if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {
-			return errors.Join(errors.New(directoryFile+" was cut short"), err)
-		}
-		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
+		defer db.Close()
+		return db.View(func(tx *bbolt.Tx) error {
+			if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {
+				return errors.Join(errors.New(directoryFile+" was cut short"), err)
+			}
+			return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
+		})
 	})
 }
 
@@ -224,18 +220,5 @@ func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, erro
 func (x *Index) merge(ctx context.Context, engine *scorch.Scorch) error {
 	merged := make(chan error, 1)
 	go func() { merged <- engine.ForceMerge(ctx, nil) }() // ends at the latest when the engine is closed
-	tick := time.NewTicker(scrubPause)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-merged:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			if f := x.fault.Load(); f != nil {
-				return *f
-			}
-		}
-	}
+	return x.await(ctx, merged)
 }

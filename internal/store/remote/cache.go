@@ -114,12 +114,10 @@ func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	newest := c.invalidateLocked(commit)
-	rows, links := c.rows, c.links
-	if !newest {
-		rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
-	}
+	rows, links := map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 	if newest {
 		c.room()
+		rows, links = c.rows, c.links
 	}
 	err := readSight(c.classes, sight, rows, links)
 	switch {

@@ -123,19 +123,8 @@ func (c *Client) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n i
 }
 
 // Records implements engine.Served.
-func (c *Client) Records(ctx context.Context, refs []store.Ref) (out []engine.Record, err error) {
-	for len(refs) > 0 {
-		a, err := ask[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs})
-		if err != nil {
-			return out, err
-		}
-		out = append(out, a.Records...)
-		if a.Left <= 0 || a.Left >= len(refs) {
-			break
-		}
-		refs = refs[len(refs)-a.Left:]
-	}
-	return out, nil
+func (c *Client) Records(ctx context.Context, refs []store.Ref) ([]engine.Record, error) {
+	return c.records(ctx, refs, false)
 }
 
 // Scan implements store.Claims. want runs in this process: the server sends the glances

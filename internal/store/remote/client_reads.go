@@ -35,14 +35,11 @@ func (c *Client) find(ctx context.Context, kind byte, q *searchRequest) (store.R
 		q.Seen = c.cache.seen(same)
 	}
 	a, commit, err := call[searchRequest, searchAnswer](ctx, c, kind, q)
-	if err != nil {
+	if err := c.sighted(err, commit, same, a.Sight); err != nil {
 		return store.Result{}, err
 	}
 	if a.Same {
 		a.Result.Query = q.Query
-	}
-	if err := c.cache.applyPrefetch(commit, same, a.Sight); err != nil {
-		return store.Result{}, &LostError{Sent: true, Err: err}
 	}
 	return a.Result, nil
 }
@@ -161,7 +158,7 @@ func (c *Client) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 	if claim, ok := c.cache.claim(ref); ok {
 		return claim, nil
 	}
-	got, err := c.read(ctx, []store.Ref{ref})
+	got, err := c.records(ctx, []store.Ref{ref}, true)
 	if err != nil {
 		return ken.Claim{}, err
 	}
@@ -174,20 +171,20 @@ func (c *Client) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 // Fetch implements store.Remote.
 func (c *Client) Fetch(ctx context.Context, refs []store.Ref) {
 	if refs = c.cache.unread(refs); len(refs) > 0 {
-		_, _ = c.read(ctx, refs) // on an error a later call of Claim reports it
+		_, _ = c.records(ctx, refs, true) // on an error a later call of Claim reports it
 	}
 }
 
-func (c *Client) read(ctx context.Context, refs []store.Ref) (out []engine.Record, _ error) {
+// records reads claims in as many requests as it takes. With sight, the claims and their rows are cached.
+func (c *Client) records(ctx context.Context, refs []store.Ref, sight bool) (out []engine.Record, _ error) {
 	for len(refs) > 0 {
-		a, commit, err := call[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs, Sight: true})
-		if err != nil {
-			return nil, err
+		a, commit, err := call[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs, Sight: sight})
+		if err := c.sighted(err, commit, "", a.Sight); err != nil {
+			return out, err
 		}
-		if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
-			return nil, &LostError{Sent: true, Err: err}
+		if sight {
+			c.cache.keep(commit, a.Records)
 		}
-		c.cache.keep(commit, a.Records)
 		out = append(out, a.Records...)
 		if a.Left <= 0 || a.Left >= len(refs) {
 			break
@@ -242,25 +239,24 @@ func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o 
 		return []store.Outline{}, nil
 	}
 	a, commit, err := call[outlinesRequest, outlinesAnswer](ctx, c, kOutlines, &outlinesRequest{names, *f, o})
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
-		return nil, &LostError{Sent: true, Err: err}
-	}
-	return a.Outlines, nil
+	return a.Outlines, c.sighted(err, commit, "", a.Sight)
 }
 
 // Referring implements store.Projections in one round trip. The answer includes the rows.
 func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
 	a, commit, err := call[referringRequest, referringAnswer](ctx, c, kReferring, &referringRequest{names, *f})
+	return a.Refs, c.sighted(err, commit, "", a.Sight)
+}
+
+// sighted passes the sight of an answer to the cache, and returns err or why the sight is invalid.
+func (c *Client) sighted(err error, commit uint64, search string, sight []byte) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
-		return nil, &LostError{Sent: true, Err: err}
+	if err := c.cache.applyPrefetch(commit, search, sight); err != nil {
+		return &LostError{Sent: true, Err: err}
 	}
-	return a.Refs, nil
+	return nil
 }
 
 // Names implements store.Structure.
@@ -272,21 +268,6 @@ func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameC
 func (c *Client) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	a, err := ask[namesRequest, namesAnswer](ctx, c, kNames, &namesRequest{*f, after, n})
 	return a.Page, a.More, err
-}
-
-// outlined returns the records that outlines contain.
-func outlined(outlines []store.Outline) (refs []store.Ref) {
-	for i := range outlines {
-		o := &outlines[i]
-		refs = append(refs, o.Constraints...)
-		for j := range o.Links {
-			refs = append(refs, o.Links[j].Ref)
-		}
-		for j := range o.Aspects {
-			refs = append(refs, o.Aspects[j].Top...)
-		}
-	}
-	return refs
 }
 
 // eventPage is how many events one request reads at most.

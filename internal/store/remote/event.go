@@ -18,7 +18,7 @@ func program(ctx context.Context, c *session, q *programRequest, commit uint64) 
 	if answer := c.s.o.OnEvent; answer != nil {
 		out, err = answer(ctx, q.Body)
 	}
-	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &out) })
+	return c.answer(commit, err, &out)
 }
 
 // SendEvent sends an event to the program that holds the store and returns its answer. It

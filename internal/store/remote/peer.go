@@ -261,7 +261,7 @@ func (c *session) refuse(commit uint64, err error) ([]byte, error) {
 	if !isRefusal(err) {
 		return nil, err
 	}
-	return c.answer(commit, err, nothing), nil
+	return c.answer(commit, err, nil), nil
 }
 
 // sendRefusal sends the answer that refuse returns. An error ends the connection.

@@ -49,18 +49,28 @@ func (r *Router) Serve(l net.Listener) {
 		_ = l.Close()
 		return
 	}
+	_ = acceptAll(l, nil, r.take) // l was closed
+}
+
+// acceptAll passes connections to take until l is closed, which is the error, or until closing. After another error,
+// such as too many open files, it tries again.
+func acceptAll(l net.Listener, closing <-chan struct{}, take func(net.Conn)) error {
 	for pause := time.Duration(0); ; {
 		nc, err := l.Accept()
-		if err == nil {
+		switch {
+		case err == nil:
 			pause = 0
-			r.take(nc)
+			take(nc)
 			continue
+		case errors.Is(err, net.ErrClosed):
+			return err
 		}
-		if errors.Is(err, net.ErrClosed) {
-			return
+		pause = min(max(5*time.Millisecond, 2*pause), time.Second)
+		select {
+		case <-time.After(pause):
+		case <-closing:
+			return nil
 		}
-		pause = min(max(5*time.Millisecond, 2*pause), time.Second) // a temporary error, such as too many open files: retry
-		<-time.After(pause)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/engine"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
 )
 
 // ServerOptions configures a server. Only Owner is needed.
@@ -132,26 +133,10 @@ func (s *Server) Serve(l net.Listener) error {
 	s.listeners[l] = true
 	s.mu.Unlock()
 	defer l.Close()
-	for pause := time.Duration(0); ; {
-		nc, err := l.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			s.begin(nc, nil)
-			continue
-		case s.isShut():
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("serve the store: %w", err)
-		}
-		// A temporary error, such as too many open files: retry.
-		pause = min(max(5*time.Millisecond, 2*pause), time.Second)
-		select {
-		case <-time.After(pause):
-		case <-s.closing:
-			return nil
-		}
+	if err := acceptAll(l, s.closing, func(nc net.Conn) { s.begin(nc, nil) }); err != nil && !s.isShut() {
+		return fmt.Errorf("serve the store: %w", err)
 	}
+	return nil
 }
 
 // Drop closes a listener that another one replaces. Its connections stay open.
@@ -355,7 +340,7 @@ func (c *session) handle(f frame) (err error) {
 		if p := recover(); p != nil {
 			c.s.o.Log.Error("serve the store", "panic", p, "stack", string(debug.Stack()))
 			oops := &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the process that holds the store panicked: %v", p), Try: "Report this with what stands in its log."}
-			if err = c.send(c.answer(0, oops, nothing)); f.kind == kView || f.kind == kUpdate {
+			if err = c.send(c.answer(0, oops, nil)); f.kind == kView || f.kind == kUpdate {
 				err = errors.Join(err, oops) // the client may still expect a transaction, so the connection is closed
 			}
 		}
@@ -408,5 +393,5 @@ func (c *session) sendShutdown() {
 	last := c.s.last
 	c.s.mu.Unlock()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
-	_ = sendFrame(c.nc, kBye, appendTo(startFrame(nil), &last)) // an error means that the client is already gone
+	_ = sendFrame(c.nc, kBye, codec.Append(startFrame(nil), &last)) // an error means that the client is already gone
 }

@@ -318,7 +318,7 @@ func (c *session) transacted(err error) error {
 }
 
 func (c *session) tell(err error, a *shelfAnswer) error {
-	return c.send(c.answer(c.store.Commit(), err, func(b []byte) []byte { return appendTo(b, a) }))
+	return c.send(c.answer(c.store.Commit(), err, a))
 }
 
 // transact answers the client's requests within a transaction. When the client commits, it

@@ -200,9 +200,7 @@ func (c *copies) remove(ctx context.Context, owner string) error {
 	if err != nil || !is || before || c.w.isOpen(owner) {
 		return cmp.Or(err, errKept)
 	}
-	o := c.w.o.Store
-	o.Owner = owner
-	lock, err := bolt.Acquire(dir, o)
+	lock, err := bolt.Acquire(dir, c.w.store(owner))
 	if errors.Is(err, ken.ErrHeld) || errors.Is(err, ken.ErrCorrupt) { // the next opening replaces it
 		return errKept
 	}

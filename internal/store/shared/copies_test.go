@@ -22,7 +22,8 @@ func bounded(t *testing.T, log *logtest.Memory, dir string, bytes int64) *member
 	var err error
 	m.node, err = shared.StartNode(t.Context(), shared.NodeOptions{Log: m.log, ID: "bounded", Logger: quiet})
 	must(t, err)
-	m.Owners = shared.NewOwners(dir, 1, shared.Options{Node: m.node, Folder: bytes, Log: quiet})
+	m.putAway = make(chan string, 1024)
+	m.Owners = shared.NewOwners(dir, 1, shared.Options{Node: m.node, Folder: bytes, Log: quiet, OnPutAway: func(owner string) { m.putAway <- owner }})
 	m.end = func() { must(t, m.Close()); must(t, m.node.Close()) }
 	return m
 }
@@ -71,6 +72,11 @@ func TestANodesFolderIsBounded(t *testing.T) {
 	for i := range owners {
 		all = append(all, fmt.Sprint("o", i))
 		m.visit(t, all[i])
+		if i > 0 { // a store that is still being closed is kept, and one after it is deleted instead
+			if owner := <-m.putAway; owner != all[i-1] {
+				t.Fatalf("%s was closed", owner)
+			}
+		}
 		eventually(t, "the folder is within the bound", func() bool { return bytesIn(t, m.dir) <= (fit+1)*one })
 	}
 	eventually(t, "the last ones are left", func() bool { return slices.Equal(folders(t, m.dir), all[owners-fit:]) })

@@ -59,9 +59,7 @@ func (w *Owners) copyTo(ctx context.Context, owner, dir string) error {
 		defer release()
 		return s.(*proxyEngine).CopyTo(ctx, dir)
 	}
-	o := w.o.Store
-	o.Owner = owner
-	lock, err := bolt.Acquire(dir, o)
+	lock, err := bolt.Acquire(dir, w.store(owner))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
@@ -35,8 +36,9 @@ const (
 	surely = store.CommitsKept / 3
 )
 
-// read runs fn on the store. It runs fn again when the holder is lost, and on the next
-// engine when the owner has moved there. It makes at most maxTries attempts.
+// read runs fn on the store. It runs fn again when the holder is lost, or gave the store up and closed
+// it before the call, and on the next engine when the owner has moved there. It makes at most maxTries
+// attempts.
 func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) error {
 	for try := 1; ; try++ {
 		r, err := e.s.current(ctx)
@@ -50,7 +52,7 @@ func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) err
 			return e.readNext(ctx, fn)
 		case r != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return e.s.late(ctx)
-		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)):
+		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)) && !(bolt.IsClosed(err) && !r.valid()):
 			return err
 		}
 		e.s.lost(r, false)
@@ -109,6 +111,21 @@ func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.
 	return err
 }
 
+// ask is read for calls with a result, askStore for those that take only ctx, and put is write for calls with a result.
+func ask[A any](ctx context.Context, e *proxyEngine, fn func(store.Engine) (A, error)) (a A, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { a, err = fn(s); return err })
+	return a, err
+}
+
+func askStore[A any](ctx context.Context, e *proxyEngine, fn func(store.Engine, context.Context) (A, error)) (A, error) {
+	return ask(ctx, e, func(s store.Engine) (A, error) { return fn(s, ctx) })
+}
+
+func put[A any](ctx context.Context, e *proxyEngine, fn func(context.Context, store.Engine) (A, error)) (a A, err error) {
+	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { a, err = fn(ctx, s); return err })
+	return a, err
+}
+
 // errLate means that a write can't be repeated: the store may have forgotten its ID.
 var errLate = errors.New("it took too long to find another holder")
 
@@ -140,6 +157,12 @@ func (e *proxyEngine) now(fn func(store.Engine)) {
 	}
 }
 
+// value is now for calls with a result, which is zero if no store is available.
+func value[A any](e *proxyEngine, fn func(store.Engine) A) (a A) {
+	e.now(func(s store.Engine) { a = fn(s) })
+	return a
+}
+
 // Hangs returns an error if the holder of the store is connected but does not answer; nil
 // otherwise.
 func (e *proxyEngine) Hangs() error {
@@ -162,15 +185,11 @@ func (e *proxyEngine) Dir() string { return e.s.dir }
 func (e *proxyEngine) Embedder() embed.Embedder { return e.s.w.o.Store.Embedder }
 
 // Standby implements store.Projections.
-func (e *proxyEngine) Standby() (model string) {
-	e.now(func(s store.Engine) { model = s.Standby() })
-	return model
-}
+func (e *proxyEngine) Standby() string { return value(e, store.Engine.Standby) }
 
 // EmbedMissing implements store.Engine.
-func (e *proxyEngine) EmbedMissing(ctx context.Context) (n int, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.EmbedMissing(ctx); return err })
-	return n, err
+func (e *proxyEngine) EmbedMissing(ctx context.Context) (int, error) {
+	return askStore(ctx, e, store.Engine.EmbedMissing)
 }
 
 // Compact implements store.Engine.
@@ -199,15 +218,13 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 }
 
 // WriteClaim implements ken.Store.
-func (e *proxyEngine) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
-	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { id, err = s.WriteClaim(ctx, c); return err })
-	return id, err
+func (e *proxyEngine) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+	return put(ctx, e, func(ctx context.Context, s store.Engine) (string, error) { return s.WriteClaim(ctx, c) })
 }
 
 // Query implements ken.Store.
-func (e *proxyEngine) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.Query(ctx, q); return err })
-	return out, err
+func (e *proxyEngine) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
+	return ask(ctx, e, func(s store.Engine) ([]ken.Claim, error) { return s.Query(ctx, q) })
 }
 
 // Transition implements ken.Store.
@@ -228,21 +245,18 @@ func (e *proxyEngine) SupersedeFor(ctx context.Context, oldID, newID, reason str
 }
 
 // History implements ken.Store.
-func (e *proxyEngine) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.History(ctx, id); return err })
-	return out, err
+func (e *proxyEngine) History(ctx context.Context, id string) ([]ken.ClaimEvent, error) {
+	return ask(ctx, e, func(s store.Engine) ([]ken.ClaimEvent, error) { return s.History(ctx, id) })
 }
 
 // Get implements store.Claims.
-func (e *proxyEngine) Get(ctx context.Context, id string) (c ken.Claim, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Get(ctx, id); return err })
-	return c, err
+func (e *proxyEngine) Get(ctx context.Context, id string) (ken.Claim, error) {
+	return ask(ctx, e, func(s store.Engine) (ken.Claim, error) { return s.Get(ctx, id) })
 }
 
 // ByKey implements store.Claims.
-func (e *proxyEngine) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.ByKey(ctx, key); return err })
-	return c, err
+func (e *proxyEngine) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+	return ask(ctx, e, func(s store.Engine) (ken.Claim, error) { return s.ByKey(ctx, key) })
 }
 
 // Import implements store.Claims. A large import takes several transactions if another
@@ -285,12 +299,8 @@ func (e *proxyEngine) Archive(ctx context.Context, id, reason string, actor ken.
 }
 
 // Forget implements store.Claims.
-func (e *proxyEngine) Forget(ctx context.Context, id, reason string, actor ken.Actor) (ids []string, err error) {
-	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) {
-		ids, err = s.Forget(ctx, id, reason, actor)
-		return err
-	})
-	return ids, err
+func (e *proxyEngine) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
+	return put(ctx, e, func(ctx context.Context, s store.Engine) ([]string, error) { return s.Forget(ctx, id, reason, actor) })
 }
 
 // Scan implements store.Claims.
@@ -328,17 +338,15 @@ func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int
 	return page, next, done, err
 }
 
-func (p pages) Records(ctx context.Context, refs []store.Ref) (out []engine.Record, err error) {
-	err = p.e.read(ctx, func(s store.Engine) (err error) { out, err = s.(remote.Paged).Records(ctx, refs); return err })
-	return out, err
+func (p pages) Records(ctx context.Context, refs []store.Ref) ([]engine.Record, error) {
+	return ask(ctx, p.e, func(s store.Engine) ([]engine.Record, error) { return s.(remote.Paged).Records(ctx, refs) })
 }
 
 // Writes of documents are idempotent, so they need no ID: they use read.
 
 // DocumentHashes implements store.Documents.
-func (e *proxyEngine) DocumentHashes(ctx context.Context) (known map[string]store.Known, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { known, err = s.DocumentHashes(ctx); return err })
-	return known, err
+func (e *proxyEngine) DocumentHashes(ctx context.Context) (map[string]store.Known, error) {
+	return askStore(ctx, e, store.Engine.DocumentHashes)
 }
 
 // PutDocuments implements store.Documents.
@@ -357,16 +365,14 @@ func (e *proxyEngine) TouchDocuments(ctx context.Context, known map[string]store
 }
 
 // Orphans implements store.Documents.
-func (e *proxyEngine) Orphans(ctx context.Context) (paths []string, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { paths, err = s.Orphans(ctx); return err })
-	return paths, err
+func (e *proxyEngine) Orphans(ctx context.Context) ([]string, error) {
+	return askStore(ctx, e, store.Engine.Orphans)
 }
 
 // PruneOrphans implements store.Documents. If the holder is lost meanwhile, n does not
 // count the documents that it had pruned already.
-func (e *proxyEngine) PruneOrphans(ctx context.Context, paths []string) (n int, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.PruneOrphans(ctx, paths); return err })
-	return n, err
+func (e *proxyEngine) PruneOrphans(ctx context.Context, paths []string) (int, error) {
+	return ask(ctx, e, func(s store.Engine) (int, error) { return s.PruneOrphans(ctx, paths) })
 }
 
 // Events implements store.Log. When the holder is lost, it continues after the last
@@ -399,10 +405,7 @@ func (e *proxyEngine) Events(ctx context.Context, from uint64) iter.Seq2[*store.
 }
 
 // Seq implements store.Log.
-func (e *proxyEngine) Seq() (seq uint64) {
-	e.now(func(s store.Engine) { seq = s.Seq() })
-	return seq
-}
+func (e *proxyEngine) Seq() uint64 { return value(e, store.Engine.Seq) }
 
 // Wait implements store.Log.
 func (e *proxyEngine) Wait(ctx context.Context, seq uint64) error {
@@ -410,19 +413,16 @@ func (e *proxyEngine) Wait(ctx context.Context, seq uint64) error {
 }
 
 // Check implements store.Engine.
-func (e *proxyEngine) Check(ctx context.Context) (r store.CheckReport, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.Check(ctx); return err })
-	return r, err
+func (e *proxyEngine) Check(ctx context.Context) (store.CheckReport, error) {
+	return askStore(ctx, e, store.Engine.Check)
 }
 
 // Faults implements store.Engine.
-func (e *proxyEngine) Faults(ctx context.Context) (f []store.Fault, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { f, err = s.Faults(ctx); return err })
-	return f, err
+func (e *proxyEngine) Faults(ctx context.Context) ([]store.Fault, error) {
+	return askStore(ctx, e, store.Engine.Faults)
 }
 
 // VerifyLog implements store.Log.
-func (e *proxyEngine) VerifyLog(ctx context.Context) (r store.LogReport, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.VerifyLog(ctx); return err })
-	return r, err
+func (e *proxyEngine) VerifyLog(ctx context.Context) (store.LogReport, error) {
+	return askStore(ctx, e, store.Engine.VerifyLog)
 }

@@ -12,33 +12,28 @@ import (
 )
 
 // Keyword implements store.Projections.
-func (e *proxyEngine) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (res store.Result, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Keyword(ctx, text, f, limit); return err })
-	return res, err
+func (e *proxyEngine) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
+	return ask(ctx, e, func(s store.Engine) (store.Result, error) { return s.Keyword(ctx, text, f, limit) })
 }
 
 // Vector implements store.Projections.
-func (e *proxyEngine) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (res store.Result, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Vector(ctx, query, f, limit); return err })
-	return res, err
+func (e *proxyEngine) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
+	return ask(ctx, e, func(s store.Engine) (store.Result, error) { return s.Vector(ctx, query, f, limit) })
 }
 
 // Pinned implements store.Projections.
-func (e *proxyEngine) Pinned(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Pinned(ctx, f, limit); return err })
-	return res, err
+func (e *proxyEngine) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	return ask(ctx, e, func(s store.Engine) (store.Result, error) { return s.Pinned(ctx, f, limit) })
 }
 
 // Newest implements store.Projections.
-func (e *proxyEngine) Newest(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Newest(ctx, f, limit); return err })
-	return res, err
+func (e *proxyEngine) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	return ask(ctx, e, func(s store.Engine) (store.Result, error) { return s.Newest(ctx, f, limit) })
 }
 
 // Referring implements store.Projections.
-func (e *proxyEngine) Referring(ctx context.Context, names []string, f *ken.Filter) (refs []store.Ref, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { refs, err = s.Referring(ctx, names, f); return err })
-	return refs, err
+func (e *proxyEngine) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
+	return ask(ctx, e, func(s store.Engine) ([]store.Ref, error) { return s.Referring(ctx, names, f) })
 }
 
 // Cosines implements store.Projections.
@@ -99,9 +94,8 @@ func (e *proxyEngine) Fetch(ctx context.Context, refs []store.Ref) {
 }
 
 // Claim implements store.Projections.
-func (e *proxyEngine) Claim(ctx context.Context, ref store.Ref) (c ken.Claim, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Claim(ctx, ref); return err })
-	return c, err
+func (e *proxyEngine) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
+	return ask(ctx, e, func(s store.Engine) (ken.Claim, error) { return s.Claim(ctx, ref) })
 }
 
 // Coverage implements store.Projections.
@@ -111,16 +105,10 @@ func (e *proxyEngine) Coverage() (embedded, total int) {
 }
 
 // Len implements store.Engine.
-func (e *proxyEngine) Len() (n int) {
-	e.now(func(s store.Engine) { n = s.Len() })
-	return n
-}
+func (e *proxyEngine) Len() int { return value(e, store.Engine.Len) }
 
 // Refs implements store.Engine.
-func (e *proxyEngine) Refs() (n int) {
-	e.now(func(s store.Engine) { n = s.Refs() })
-	return n
-}
+func (e *proxyEngine) Refs() int { return value(e, store.Engine.Refs) }
 
 // Known implements store.Structure.
 func (e *proxyEngine) Known(names []string) []bool {
@@ -130,9 +118,8 @@ func (e *proxyEngine) Known(names []string) []bool {
 }
 
 // Outlines implements store.Structure.
-func (e *proxyEngine) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) (out []store.Outline, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.Outlines(ctx, names, f, o); return err })
-	return out, err
+func (e *proxyEngine) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
+	return ask(ctx, e, func(s store.Engine) ([]store.Outline, error) { return s.Outlines(ctx, names, f, o) })
 }
 
 // Names implements store.Structure. Each page is read from the holder at that time.
@@ -154,7 +141,6 @@ func (e *proxyEngine) namesAfter(ctx context.Context, f *ken.Filter, after strin
 }
 
 // Assign implements store.Claims.
-func (e *proxyEngine) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
-	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { changed, err = s.Assign(ctx, a); return err })
-	return changed, err
+func (e *proxyEngine) Assign(ctx context.Context, a ken.Assignment) (bool, error) {
+	return put(ctx, e, func(ctx context.Context, s store.Engine) (bool, error) { return s.Assign(ctx, a) })
 }

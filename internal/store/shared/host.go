@@ -44,8 +44,7 @@ type host struct {
 // hold locks the folder, starts the server and opens the store. The error is ken.ErrHeld if another
 // process holds the store.
 func (s *ownerConn) hold() (*role, error) {
-	o := s.w.o.Store
-	o.Owner = s.owner
+	o := s.w.store(s.owner)
 	h := &host{s: s, token: newToken()}
 	n := s.w.o.Node
 	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
@@ -55,7 +54,6 @@ func (s *ownerConn) hold() (*role, error) {
 		h.server.Progress(stage, done, total)
 		tell(stage, done, total)
 	}
-	var err error
 	if n != nil {
 		if _, another, err := n.holder(s.ctx, s.owner); err != nil || another {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
@@ -67,6 +65,7 @@ func (s *ownerConn) hold() (*role, error) {
 	case <-s.ctx.Done():
 		return nil, errClosed
 	}
+	var err error
 	h.lock, err = bolt.Acquire(s.dir, o)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
 		s.w.o.Log.Warn("an owner's store can't be read; a copy is made again", "owner", s.owner, "cause", err)
@@ -78,15 +77,12 @@ func (s *ownerConn) hold() (*role, error) {
 		return nil, err
 	}
 	if n == nil {
-		if err := isHere(h.lock, s.dir, s.owner); err != nil {
-			return nil, errors.Join(err, h.lock.Release())
-		}
-	}
-	if n != nil {
-		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner)); err != nil {
-			return nil, errors.Join(err, h.lock.Release())
-		}
+		err = isHere(h.lock, s.dir, s.owner)
+	} else if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner)); err == nil {
 		n.router.Add(h.server)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.lock.Release())
 	}
 	if err := h.listen(); err != nil { // this process can use the store all the same
 		s.w.o.Log.Warn("other processes can't work on this store meanwhile", "owner", s.owner, "cause", err)

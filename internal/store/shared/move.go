@@ -351,7 +351,7 @@ func (d *destination) close() error {
 func (d *destination) begin(a bolt.Arrival) error {
 	if d.tenure == nil {
 		if d.stale {
-			if err := errors.Join(d.lock.Clear(), forgetCopy(d.tenureDir())); err != nil {
+			if err := errors.Join(d.lock.Clear(), forgetCopy(filepath.Join(d.place.Dir, bolt.FolderName(d.owner)))); err != nil {
 				return err
 			}
 			d.stale = false
@@ -363,9 +363,6 @@ func (d *destination) begin(a bolt.Arrival) error {
 	d.writer = commitlog.NewWriter(ctx, d.place.Log, d.owner, d.at, d.tenure.dir, commitlog.Current, func(error) {})
 	return d.note(a)
 }
-
-// tenureDir returns the owner's folder in a place without a log.
-func (d *destination) tenureDir() string { return filepath.Join(d.place.Dir, bolt.FolderName(d.owner)) }
 
 // note records an Arrival here.
 func (d *destination) note(a bolt.Arrival) error {
@@ -392,9 +389,13 @@ func (d *destination) change(changes []byte) error {
 // moved converts the error of an append: a fenced log means that another process moves the owner.
 func (d *destination) moved(err error) error {
 	if errors.Is(err, commitlog.ErrFenced) {
-		return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: err, Try: "Let that one end."}
+		return d.another(err)
 	}
 	return err
+}
+
+func (d *destination) another(cause error) error {
+	return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: cause, Try: "Let that one end."}
 }
 
 // equal makes the store here equal to the file old, and returns the size of the changes in bytes.
@@ -463,10 +464,7 @@ func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arriva
 	if d.writer == nil {
 		return d.check(old)
 	}
-	if _, err := commitlog.PutCopy(ctx, d.place.Log, d.owner, d.tenure.dir, d.lock.Snapshot); err != nil {
-		return err
-	}
-	if err := d.place.Log.Truncate(ctx, d.owner, d.at.Position); err != nil {
+	if err := d.tidy(ctx); err != nil {
 		return err
 	}
 	if err := d.lock.Clear(); err != nil {
@@ -474,7 +472,7 @@ func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arriva
 	}
 	end, _, err := d.tenure.load(ctx, d.lock)
 	if err == nil && end != d.at {
-		err = &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Try: "Let that one end."}
+		err = d.another(nil)
 	}
 	if err != nil {
 		return err

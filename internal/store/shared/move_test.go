@@ -529,3 +529,29 @@ func TestWhatANodeHasReadOfAMove(t *testing.T) {
 		t.Errorf("it has %q", got)
 	}
 }
+
+// TestACallThatAMoveOvertakes checks a call in the holder's process that has the store already when a move closes it.
+func TestACallThatAMoveOvertakes(t *testing.T) {
+	folder, a := folderSite(t), engineSite(t, "nats://a:4222")
+	user := following(t, folder, a)
+	e, release, err := user.Get(t.Context(), "ada")
+	must(t, err)
+	defer release()
+	write(t, e, claim(t, "the port is 8080"))
+	calls := 0
+	must(t, shared.Read(t.Context(), e, func(s store.Engine) (err error) {
+		view := func() error { return s.Shelf().View(t.Context(), func(store.ShelfReader) error { return nil }) }
+		if calls++; calls > 1 {
+			return view()
+		}
+		_, err = folder.open(t).Move(t.Context(), "ada", folder.name, a.place(), false)
+		must(t, err)
+		for err == nil {
+			err = view()
+		}
+		return err
+	}))
+	if calls != 2 {
+		t.Errorf("%d calls", calls)
+	}
+}

@@ -31,10 +31,11 @@ type cluster struct {
 // member is a node of a cluster, with its Owners.
 type member struct {
 	*shared.Owners
-	dir  string
-	node *shared.Node
-	log  *logtest.Memory
-	end  func()
+	dir     string
+	node    *shared.Node
+	log     *logtest.Memory
+	end     func()
+	putAway chan string // the owners whose stores were closed; set by bounded
 }
 
 func newCluster(t *testing.T) *cluster { return &cluster{t: t, log: logtest.NewMemory()} }

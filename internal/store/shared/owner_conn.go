@@ -268,9 +268,7 @@ func (s *ownerConn) listenFor(connect error) {
 
 // readOnly opens the store read-only, because its folder can't be written. cause is the error of hold.
 func (s *ownerConn) readOnly(cause error) (*role, error) {
-	o := s.w.o.Store
-	o.Owner = s.owner
-	b, err := bolt.OpenReadOnly(s.ctx, s.dir, o)
+	b, err := bolt.OpenReadOnly(s.ctx, s.dir, s.w.store(s.owner))
 	if err != nil {
 		return nil, errors.Join(cause, err)
 	}

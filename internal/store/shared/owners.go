@@ -144,6 +144,13 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 	return st.engine, release, nil
 }
 
+// store returns the options for opening an owner's store.
+func (w *Owners) store(owner string) bolt.Options {
+	o := w.o.Store
+	o.Owner = owner
+	return o
+}
+
 // Holds reports whether this process is currently the holder of the owner's store. "" means
 // ken.DefaultOwner.
 func (w *Owners) Holds(owner string) bool {

@@ -147,9 +147,7 @@ func (f *File) Append(recs ...Record) error {
 	if err := flush(); err != nil {
 		return fmt.Errorf("append to vector file: %w", err)
 	}
-	for h, at := range added {
-		f.at[h] = at
-	}
+	maps.Copy(f.at, added)
 	f.end = end
 	return nil
 }

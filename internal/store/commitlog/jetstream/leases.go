@@ -15,22 +15,26 @@ import (
 
 // Lease implements commitlog.Log.
 func (l *Log) Lease(ctx context.Context, owner string) (lease commitlog.Lease, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		e, err := l.leases.Get(ctx, token(owner))
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			lease = commitlog.Lease{}
-			return nil
+	e, err := l.entry(ctx, l.leases, token(owner))
+	if e == nil || err != nil {
+		return lease, err
+	}
+	if err := json.Unmarshal(e.Value(), &lease); err != nil {
+		return commitlog.Lease{}, fmt.Errorf("read the lease of %q: %w", owner, err)
+	}
+	lease.Revision = e.Revision()
+	return lease, nil
+}
+
+// entry returns a bucket's entry; nil if there is none.
+func (l *Log) entry(ctx context.Context, bucket jetstream.KeyValue, key string) (e jetstream.KeyValueEntry, err error) {
+	err = l.try(ctx, func(ctx context.Context) (err error) {
+		if e, err = bucket.Get(ctx, key); errors.Is(err, jetstream.ErrKeyNotFound) {
+			e, err = nil, nil
 		}
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(e.Value(), &lease); err != nil {
-			return fmt.Errorf("read the lease of %q: %w", owner, err)
-		}
-		lease.Revision = e.Revision()
-		return nil
+		return err
 	})
-	return lease, err
+	return e, err
 }
 
 // SetLease implements commitlog.Log.
@@ -97,19 +101,11 @@ func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
 
 // Node implements commitlog.Log.
 func (l *Log) Node(ctx context.Context, id string) (n commitlog.Node, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		e, err := l.nodes.Get(ctx, token(id))
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			n = commitlog.Node{}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		n, err = readNode(e)
-		return err
-	})
-	return n, err
+	e, err := l.entry(ctx, l.nodes, token(id))
+	if e == nil || err != nil {
+		return n, err
+	}
+	return readNode(e)
 }
 
 func readNode(e jetstream.KeyValueEntry) (n commitlog.Node, err error) {

@@ -29,20 +29,12 @@ func snapshotName(owner string, position uint64) string {
 // current returns the position of the current snapshot and the revision of its entry in l.index; 0
 // and 0 if there is none. key is the token of the owner.
 func (l *Log) current(ctx context.Context, key string) (position, revision uint64, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		e, err := l.index.Get(ctx, key)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			position, revision = 0, 0
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		revision = e.Revision()
-		position, err = strconv.ParseUint(string(e.Value()), 10, 64)
-		return err
-	})
-	return position, revision, err
+	e, err := l.entry(ctx, l.index, key)
+	if e == nil || err != nil {
+		return 0, 0, err
+	}
+	position, err = strconv.ParseUint(string(e.Value()), 10, 64)
+	return position, e.Revision(), err
 }
 
 // PutSnapshot implements commitlog.Log.
@@ -70,13 +62,10 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		}
 	}
 	old := before // the snapshot to delete: the replaced one, or this one if another node has stored a later one
-	switch {
-	case before > position:
+	if before > position {
 		old = position
-	case before == position:
-		return nil
 	}
-	if old == 0 {
+	if old == 0 || before == position {
 		return nil
 	}
 	return l.drop(ctx, snapshotName(owner, old))

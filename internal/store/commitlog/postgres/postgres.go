@@ -216,9 +216,7 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 				if err != nil {
 					return err
 				}
-				some, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r commitlog.Record, err error) {
-					return r, row.Scan(&r.Position, &r.Data)
-				})
+				some, err = pgx.CollectRows(rows, pgx.RowToStructByPos[commitlog.Record])
 				return err
 			})
 			if err == nil && len(some) == 0 {
@@ -240,12 +238,9 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 // Truncate implements commitlog.Log. The server removes the records from its files when it vacuums
 // the table, and from its write-ahead log when it recycles that.
 func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
-	return l.try(ctx, func(ctx context.Context) error {
-		_, err := l.pool.Exec(ctx, l.sql(`
-			DELETE FROM %[1]s.records WHERE owner = $1 AND position <= $2
-			AND position < (SELECT max(position) FROM %[1]s.records WHERE owner = $1)`), owner, int64(upTo))
-		return err
-	})
+	return l.exec(ctx, `
+		DELETE FROM %[1]s.records WHERE owner = $1 AND position <= $2
+		AND position < (SELECT max(position) FROM %[1]s.records WHERE owner = $1)`, owner, int64(upTo))
 }
 
 // partSize is the maximum size of the data in a row of snapshot_parts, in bytes.
@@ -344,17 +339,37 @@ func (r *snapshotReader) Read(p []byte) (int, error) {
 func (r *snapshotReader) Close() error { return r.tx.Rollback(context.WithoutCancel(r.ctx)) }
 
 // Lease implements commitlog.Log.
-func (l *Log) Lease(ctx context.Context, owner string) (lease commitlog.Lease, err error) {
+func (l *Log) Lease(ctx context.Context, owner string) (commitlog.Lease, error) {
+	return first(query(ctx, l, pgx.RowToStructByPos[commitlog.Lease], "SELECT node, address, token, revision FROM %s.leases WHERE owner = $1", owner))
+}
+
+// query returns the rows of a query. %s stands for the schema.
+func query[T any](ctx context.Context, l *Log, row pgx.RowToFunc[T], sql string, args ...any) (out []T, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
-		lease = commitlog.Lease{}
-		err := l.pool.QueryRow(ctx, l.sql("SELECT node, address, token, revision FROM %s.leases WHERE owner = $1"), owner).
-			Scan(&lease.Node, &lease.Address, &lease.Token, &lease.Revision)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
+		rows, err := l.pool.Query(ctx, l.sql(sql), args...)
+		if err != nil {
+			return err
 		}
+		out, err = pgx.CollectRows(rows, row)
 		return err
 	})
-	return lease, err
+	return out, err
+}
+
+// first returns the first row of a query; the zero value if there is none.
+func first[T any](rows []T, err error) (row T, _ error) {
+	if err == nil && len(rows) > 0 {
+		row = rows[0]
+	}
+	return row, err
+}
+
+// exec executes a statement. %s stands for the schema.
+func (l *Log) exec(ctx context.Context, sql string, args ...any) error {
+	return l.try(ctx, func(ctx context.Context) error {
+		_, err := l.pool.Exec(ctx, l.sql(sql), args...)
+		return err
+	})
 }
 
 // SetLease implements commitlog.Log.
@@ -388,62 +403,30 @@ func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease)
 }
 
 // Owners implements commitlog.Log.
-func (l *Log) Owners(ctx context.Context) (owners []string, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		rows, err := l.pool.Query(ctx, l.sql("SELECT DISTINCT owner FROM %s.records"))
-		if err != nil {
-			return err
-		}
-		owners, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	return owners, err
+func (l *Log) Owners(ctx context.Context) ([]string, error) {
+	return query(ctx, l, pgx.RowTo[string], "SELECT DISTINCT owner FROM %s.records")
 }
 
 // Beat implements commitlog.Log.
 func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
-	return l.try(ctx, func(ctx context.Context) error {
-		_, err := l.pool.Exec(ctx, l.sql(`
-			INSERT INTO %s.nodes VALUES ($1, $2, $3, 1)
-			ON CONFLICT (id) DO UPDATE SET address = $2, version = $3, beats = nodes.beats + 1`), n.ID, n.Address, n.Version)
-		return err
-	})
+	return l.exec(ctx, `
+		INSERT INTO %s.nodes VALUES ($1, $2, $3, 1)
+		ON CONFLICT (id) DO UPDATE SET address = $2, version = $3, beats = nodes.beats + 1`, n.ID, n.Address, n.Version)
 }
 
 // Node implements commitlog.Log.
-func (l *Log) Node(ctx context.Context, id string) (n commitlog.Node, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		n = commitlog.Node{}
-		err := l.pool.QueryRow(ctx, l.sql("SELECT id, address, version, beats FROM %s.nodes WHERE id = $1"), id).Scan(&n.ID, &n.Address, &n.Version, &n.Beats)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	return n, err
+func (l *Log) Node(ctx context.Context, id string) (commitlog.Node, error) {
+	return first(query(ctx, l, pgx.RowToStructByPos[commitlog.Node], "SELECT id, address, version, beats FROM %s.nodes WHERE id = $1", id))
 }
 
 // Leave implements commitlog.Log.
 func (l *Log) Leave(ctx context.Context, id string) error {
-	return l.try(ctx, func(ctx context.Context) error {
-		_, err := l.pool.Exec(ctx, l.sql("DELETE FROM %s.nodes WHERE id = $1"), id)
-		return err
-	})
+	return l.exec(ctx, "DELETE FROM %s.nodes WHERE id = $1", id)
 }
 
 // Nodes implements commitlog.Log.
-func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		rows, err := l.pool.Query(ctx, l.sql("SELECT id, address, version, beats FROM %s.nodes"))
-		if err != nil {
-			return err
-		}
-		nodes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n commitlog.Node, err error) {
-			return n, row.Scan(&n.ID, &n.Address, &n.Version, &n.Beats)
-		})
-		return err
-	})
-	return nodes, err
+func (l *Log) Nodes(ctx context.Context) ([]commitlog.Node, error) {
+	return query(ctx, l, pgx.RowToStructByPos[commitlog.Node], "SELECT id, address, version, beats FROM %s.nodes")
 }
 
 // Health implements commitlog.Log.

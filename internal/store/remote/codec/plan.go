@@ -43,49 +43,36 @@ func makePlan(t reflect.Type) *plan {
 	if p := plans[t]; p != nil {
 		return p
 	}
-	p := &plan{}
+	p := &plan{least: 1}
 	plans[t] = p
-	switch {
-	case t == timeType:
-		p.least, p.write, p.read = 1, writeTime, readTime
-		return p
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		p.least, p.write, p.read = 1, writeBytes, readBytes
-		return p
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		p.least, p.write, p.read = 1, writeBool, readBool
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		p.least, p.write, p.read = 1, writeInt, readInt
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		p.least, p.write, p.read = 1, writeUint, readUint
-	case reflect.Float32:
-		p.least, p.write, p.read = 4, writeFloat32, readFloat32
-	case reflect.Float64:
-		p.least, p.write, p.read = 8, writeFloat64, readFloat64
-	case reflect.String:
-		p.least, p.write, p.read = 1, writeString, readString
-	case reflect.Slice:
-		p.least = 1
+	switch kind := kindOf(t); kind {
+	case kindList:
 		planSlice(p, makePlan(t.Elem()))
-	case reflect.Array:
+	case kindRaw:
+		planRaw(p, t)
+	case kindArray:
 		planArray(p, t)
-	case reflect.Map:
-		p.least = 1
+	case kindMap:
 		planMap(p, t, makePlan(t.Key()), makePlan(t.Elem()))
-	case reflect.Pointer:
-		p.least = 1
+	case kindPointer:
 		planPointer(p, t, makePlan(t.Elem()))
-	case reflect.Struct:
+	case kindStruct:
 		planStruct(p, t)
 	default:
-		panic(fmt.Sprintf("codec: a %s can't be written", t))
+		*p = scalarPlans[kind]
 	}
 	return p
 }
 
+// scalarPlans are the plans of types without elements or fields.
+var scalarPlans = map[string]plan{
+	kindBool: {writeBool, readBool, 1}, kindInt: {writeInt, readInt, 1}, kindUint: {writeUint, readUint, 1},
+	kindFloat32: {writeFloat32, readFloat32, 4}, kindFloat64: {writeFloat64, readFloat64, 8},
+	kindString: {writeString, readString, 1}, kindBytes: {writeBytes, readBytes, 1}, kindTime: {writeTime, readTime, 1},
+}
+
 func planStruct(p *plan, t reflect.Type) {
+	p.least = 0
 	fields := make([]*plan, t.NumField())
 	for i := range fields {
 		if f := t.Field(i); !f.IsExported() {
@@ -119,20 +106,18 @@ func planStruct(p *plan, t reflect.Type) {
 	}
 }
 
-func planArray(p *plan, t reflect.Type) {
-	if t.Elem().Kind() == reflect.Uint8 && t.Len() > 0 {
-		p.least = t.Len()
-		p.write = func(b []byte, v reflect.Value) []byte {
-			for i := range v.Len() {
-				b = append(b, byte(v.Index(i).Uint()))
-			}
-			return b
+func planRaw(p *plan, t reflect.Type) {
+	p.least = t.Len()
+	p.write = func(b []byte, v reflect.Value) []byte {
+		for i := range v.Len() {
+			b = append(b, byte(v.Index(i).Uint()))
 		}
-		p.read = func(r *reader, v reflect.Value) {
-			reflect.Copy(v, reflect.ValueOf(r.take(uint64(v.Len()))))
-		}
-		return
+		return b
 	}
+	p.read = func(r *reader, v reflect.Value) { reflect.Copy(v, reflect.ValueOf(r.take(uint64(v.Len())))) }
+}
+
+func planArray(p *plan, t reflect.Type) {
 	elem := makePlan(t.Elem())
 	p.least = max(1, t.Len()*elem.least)
 	p.write = func(b []byte, v reflect.Value) []byte {
