@@ -81,8 +81,10 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 	if start+c.min > len(s) {
 		return Finding{}, false
 	}
-	if wordEnd(s, start, start+c.min, "") < start+c.min { // cheaper than the pattern, and usually sufficient
-		return Finding{}, false
+	for i := start; i < start+c.min; i++ { // cheaper than the pattern, and usually sufficient
+		if s[i] <= ' ' {
+			return Finding{}, false
+		}
 	}
 	limit := c.max
 	if limit == 0 {
@@ -112,8 +114,10 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 	if !c.secret(s[from:to]) {
 		return Finding{}, false
 	}
-	if c.group == 0 && (!c.ends || c.max == 0) {
-		to = skip(s, to, len(s), wordDash)
+	if !c.ends || c.max == 0 {
+		for c.group == 0 && to < len(s) && wordDash(s[to]) {
+			to++
+		}
 	}
 	return Finding{c.kind, from, to}, true
 }
@@ -130,8 +134,10 @@ func (c compiled) secret(v string) bool {
 	if len(c.names) > 0 && (digits(v) == 0 || digits(v) == len(v)) {
 		return false // a word or a number; its name is not specific enough
 	}
-	if has(strings.ToLower(v), gitleaksStop...) {
-		return false
+	for _, w := range gitleaksStop {
+		if strings.Contains(strings.ToLower(v), w) {
+			return false
+		}
 	}
 	for _, list := range [][]*regexp.Regexp{allowed(), c.allow()} {
 		for _, re := range list {
@@ -185,8 +191,13 @@ func (c compiled) nameDetector(name string) detector {
 // operand skips what gitleaks allows between a name and its value: the rest of the name,
 // closing quotes, an operator, opening quotes.
 func operand(s string, i int) (at int, ok bool) {
-	i = skip(s, i, 20, func(c byte) bool { return alnum(c) || strings.IndexByte(" \t_.-", c) >= 0 })
-	i = skip(s, i, 3, func(c byte) bool { return strings.IndexByte(" \t\r\n\f'\"", c) >= 0 })
+	skip := func(most int, in string, letters bool) {
+		for ; most > 0 && i < len(s) && (letters && alnum(s[i]) || strings.IndexByte(in, s[i]) >= 0); most-- {
+			i++
+		}
+	}
+	skip(20, " \t_.-", true)
+	skip(3, " \t\r\n\f'\"", false)
 	switch rest := s[i:]; {
 	case strings.HasPrefix(rest, "=>"), strings.HasPrefix(rest, "||"), strings.HasPrefix(rest, "?="), strings.HasPrefix(rest, ":="):
 		i += 2
@@ -199,7 +210,8 @@ func operand(s string, i int) (at int, ok bool) {
 	default:
 		return 0, false
 	}
-	return skip(s, i, 5, func(c byte) bool { return strings.IndexByte("`'\" \t\r\n\f=", c) >= 0 }), true
+	skip(5, "`'\" \t\r\n\f=", false)
+	return i, true
 }
 
 // addRules registers the detectors of gitleaks' rules.
@@ -296,42 +308,53 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 			m[key] = append(m[key], find)
 		}
 	}
-	on := func(find detector, prefixes ...string) {
-		for _, p := range prefixes {
-			add(prefixSets(p), find)
-		}
-	}
 	for _, sh := range shapes {
-		on(sh.find, sh.prefix)
+		add(prefixSets(sh.prefix), sh.find)
 	}
-	on(findJWT, "eyj")
-	on(findURLPassword, "://")
-	on(findDSN, "@tcp", "@uni")
-	on(findOracle, "hin:")
-	on(findAuthorization, "auth")
+	add(prefixSets("eyj"), findJWT)
+	add(prefixSets("://"), findURLPassword)
+	add(prefixSets("@tcp"), findDSN)
+	add(prefixSets("@uni"), findDSN)
+	add(prefixSets("hin:"), findOracle)
+	add(prefixSets("auth"), findAuthorization)
 	add([]string{" ", "-", "up", visible}, findFlag)
-	on(findFlag, " -a ", " -w ", " --u", " --p")
-	on(findPuTTY, "ate-")
-	on(findNetrc, "pass")
-	on(findPgpass, ":543", ":643", ":*:")
-	on(findPrivateKey, "--be")
-	on(findPrivateKeyEnd, "--en")
-	on(findAssigned, "pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey", "ekey", "dkey", "nkey", "gkey", "rkey", "hkey")
+	add(prefixSets(" -a "), findFlag)
+	add(prefixSets(" -w "), findFlag)
+	add(prefixSets("ate-"), findPuTTY)
+	add(prefixSets(" --u"), findFlag)
+	add(prefixSets(" --p"), findFlag)
+	add(prefixSets("pass"), findNetrc)
+	add(prefixSets(":543"), findPgpass)
+	add(prefixSets(":643"), findPgpass)
+	add(prefixSets(":*:"), findPgpass)
+	add(prefixSets("--be"), findPrivateKey)
+	add(prefixSets("--en"), findPrivateKeyEnd)
+	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey", "ekey", "dkey", "nkey", "gkey", "rkey", "hkey"} {
+		add(prefixSets(a), findAssigned)
+	}
 	for _, a := range cueAnchors {
-		on(findStated(a.text, a.back), a.text)
+		add(prefixSets(a.text), findStated(a.text, a.back))
 	}
 	add([]string{"p", "w", " ,:?(", visible}, findStated("pw", 0))
-	on(findAssigned, "pass=", "pass:", "pw=", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw =")
-	on(findPiped, "pass")
-	on(findIssued, "sk_", "pat_", "pat-", "key_", "key-", "tok_", "tok-", "tkn_", "tkn-", "ken_", "ken-", "api_", "api-", "ret_", "ret-", "ive_")
-	on(findHash, ":$1$", ":$5$", ":$6$", ":$y$", ":$2a", ":$2b", ":$2y")
-	on(findSpoken, "comm", "/use", "sudo")
+	for _, a := range []string{"pass=", "pass:", "pw=", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
+		add(prefixSets(a), findAssigned)
+	}
+	add(prefixSets("pass"), findPiped)
+	for _, a := range []string{"sk_", "pat_", "pat-", "key_", "key-", "tok_", "tok-", "tkn_", "tkn-", "ken_", "ken-", "api_", "api-", "ret_", "ret-", "ive_"} {
+		add(prefixSets(a), findIssued)
+	}
+	for _, a := range []string{":$1$", ":$5$", ":$6$", ":$y$", ":$2a", ":$2b", ":$2y"} {
+		add(prefixSets(a), findHash)
+	}
+	for _, a := range []string{"comm", "/use", "sudo"} {
+		add(prefixSets(a), findSpoken)
+	}
 	add([]string{":", "a", "a", "abcdefghijklmnopqrstuvwxyz"}, findTelegram)
-	on(findCookie, "cook")
-	on(findBasicAuth, "auth")
-	on(findQuotedAfter("identified by "), " by ")
-	on(findQuotedAfter("password "), "ord ")
-	on(findQuotedAfter("convertto-securestring "), "ing ")
+	add(prefixSets("cook"), findCookie)
+	add(prefixSets("auth"), findBasicAuth)
+	add(prefixSets(" by "), findQuotedAfter("identified by "))
+	add(prefixSets("ord "), findQuotedAfter("password "))
+	add(prefixSets("ing "), findQuotedAfter("convertto-securestring "))
 	addRules(add)
 	for key := range columnKeys {
 		if m[key] == nil {

@@ -1,9 +1,6 @@
 package guardrail
 
-import (
-	"slices"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // The markers of a block's frame, which content can't close or forge; see
 // Neutralize.
@@ -176,7 +173,14 @@ func (w *name) is(s string) bool { return string(w.buf[:w.n]) == s }
 
 func (w *name) starts(s string) bool { return w.n >= len(s) && string(w.buf[:len(s)]) == s }
 
-func (w *name) in(list []string) bool { return slices.ContainsFunc(list, w.is) }
+func (w *name) in(list []string) bool {
+	for _, s := range list {
+		if w.is(s) {
+			return true
+		}
+	}
+	return false
+}
 
 // phrase matches "pipeline knowledge" after an optional slash, with any separators
 // between its letters. It returns the end of the match or -1.

@@ -64,7 +64,10 @@ func findPuTTY(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start += from + 1
-	end := skip(s, start, len(s), func(c byte) bool { return base64Byte(c) || c == '\n' || c == '\r' })
+	end := start
+	for end < len(s) && (base64Byte(s[end]) || s[end] == '\n' || s[end] == '\r') {
+		end++
+	}
 	if k := strings.LastIndexByte(s[start:end], '\n'); k >= 0 && end < len(s) { // the text before the next name
 		end = start + k
 	}
@@ -123,7 +126,7 @@ const knownPasswords = "|password|passwd|passw0rd|pass|pswd|secret|root|admin|gu
 // chosen reports whether a password in a place that only holds passwords is a secret. Even a
 // plain word is, unless it is a placeholder or a known password.
 func chosen(user, pass string) bool {
-	return len(pass) >= 4 && user != pass && !isPlaceholder(pass) && !listed(knownPasswords, strings.ToLower(pass))
+	return len(pass) >= 4 && user != pass && !isPlaceholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
 }
 
 // findURLPassword finds the password in scheme://user:password@host.
@@ -164,7 +167,10 @@ func findDSN(s string, i int) (Finding, bool) {
 	if s[i] != '@' || !strings.HasPrefix(rest, "tcp(") && !strings.HasPrefix(rest, "tcp6(") && !strings.HasPrefix(rest, "unix(") {
 		return Finding{}, false
 	}
-	start := skipBack(s, i, maxUserinfo, func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+	start := i
+	for start > 0 && i-start < maxUserinfo && s[start-1] > ' ' && strings.IndexByte("\"'`<>", s[start-1]) < 0 {
+		start--
+	}
 	user, _, ok := strings.Cut(s[start:i], ":")
 	colon := start + len(user)
 	if k := strings.LastIndexByte(user, '='); k >= 0 { // DSN=user:…
@@ -210,16 +216,16 @@ func inConnection(s string, from int) bool {
 		hi = from + k
 	}
 	before := strings.TrimRight(s[lo:from], " ")
-	cut := before != "" && strings.IndexByte(";?&", before[len(before)-1]) >= 0 || before == "" && strings.Contains(s[from:hi], ";")
+	listed := before != "" && strings.IndexByte(";?&", before[len(before)-1]) >= 0 || before == "" && strings.Contains(s[from:hi], ";")
 	spaced := before != s[lo:from] || before == ""
 	code := "()[]{}\\"
 	if strings.Contains(strings.ToLower(s[lo:from]), "driver={") {
 		code = "[]\\"
 	}
-	if !cut {
+	if !listed {
 		code += ",;\t"
 	}
-	if !cut && !spaced || strings.ContainsAny(s[lo:hi], code) || !cut && strings.Contains(s[lo:hi], " = ") {
+	if !listed && !spaced || strings.ContainsAny(s[lo:hi], code) || !listed && strings.Contains(s[lo:hi], " = ") {
 		return false
 	}
 	part := strings.ToLower(strings.ReplaceAll(s[lo:hi], " ", ""))
@@ -238,9 +244,17 @@ func inConnection(s string, from int) bool {
 // connectionValue returns the range of the value at s[at:] in a connection string. In a URL, &
 // ends it.
 func connectionValue(s string, at int, url bool) (start, end int) {
-	stops := ";\"'`<>"
+	ends := ";\"'`<>"
 	if url {
-		stops += "&"
+		ends += "&"
 	}
-	return literal(s, at, stops)
+	const maxValue = 256
+	if at < len(s) && (s[at] == '\'' || s[at] == '"') {
+		if n := strings.IndexByte(s[at+1:min(len(s), at+1+maxValue)], s[at]); n >= 0 {
+			return at + 1, at + 1 + n
+		}
+	}
+	for end = at; end < len(s) && end-at < maxValue && s[end] > ' ' && strings.IndexByte(ends, s[end]) < 0; end++ {
+	}
+	return at, end
 }

@@ -6,12 +6,21 @@ import "strings"
 // within the name.
 func findAssigned(s string, i int) (Finding, bool) {
 	const maxName = 40
-	from, end := skipBack(s, i, maxName, wordDash), skip(s, i, maxName, wordDash)
+	from, end := i, i
+	for from > 0 && i-from < maxName && wordDash(s[from-1]) {
+		from--
+	}
+	for end < len(s) && end-i < maxName && wordDash(s[end]) {
+		end++
+	}
 	at, ok := assignment(s, from, end)
 	if !ok {
 		return findApart(s, from, end)
 	}
-	kind := nameKind(s[from:end])
+	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
+	if kind == "" && endsInShortName(s[from:end]) {
+		kind = "password"
+	}
 	if kind == "" {
 		start, stop, _ := value(s, at)
 		v, laravel := strings.CutPrefix(s[start:stop], "base64:")
@@ -61,13 +70,20 @@ func findApart(s string, from, end int) (Finding, bool) {
 	if end == len(s) {
 		return Finding{}, false
 	}
+	kind := func() string {
+		kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
+		if kind == "" && endsInShortName(s[from:end]) {
+			kind = "password"
+		}
+		return kind
+	}
 	if s[end] == ' ' && strings.ContainsAny(s[from:end], "_-") {
 		start, stop, quoted := value(s, blanks(s, end))
 		v := strings.TrimRight(s[start:stop], ".")
 		if digits(v) == 0 {
 			return Finding{}, false
 		}
-		k := nameKind(s[from:end])
+		k := kind()
 		return Finding{k, start, start + len(v)}, k != "" && (looksGenerated(v) || isStrong(v) || quoted && credible(v, quoted, k == "password"))
 	}
 	hi := min(len(s), end+reach)
@@ -76,7 +92,10 @@ func findApart(s string, from, end int) (Finding, bool) {
 		case ' ', '\t', '\r', '\n', '"', '\'', ',', '{', '\\', '-':
 			continue
 		}
-		w := skip(s, i, hi-i, letter)
+		w := i
+		for w < hi && letter(s[w]) {
+			w++
+		}
 		switch strings.ToLower(s[i:w]) {
 		case "value", "default", "defaultvalue", "val":
 		case "n": // part of an escaped line end
@@ -95,7 +114,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 			return Finding{}, false
 		}
 		start, stop, quoted := value(s, at)
-		v, k := s[start:stop], nameKind(s[from:end])
+		v, k := s[start:stop], kind()
 		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !isExpression(v) && !strings.ContainsAny(v, " \t")
 		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || isStrong(v))
 	}
@@ -124,10 +143,10 @@ func isKeyHeader(name string) bool {
 // nameKind returns the kind of secret that a variable with this name holds, "" for none.
 // The end of the name decides: a password_file or a token_type is no secret.
 func nameKind(name string) string {
-	lower := strings.TrimSuffix(strings.TrimRight(strings.ToLower(name), "0123456789"), "_base")
-	if base, ok := cutKey(lower); ok {
+	name = strings.TrimSuffix(name, "_base")
+	if base, ok := cutKey(name); ok {
 		switch {
-		case strings.Contains(lower, "aws") || strings.HasSuffix(base, "secret_access"):
+		case strings.Contains(name, "aws") || strings.HasSuffix(base, "secret_access"):
 			return "aws-secret-key"
 		case strings.HasSuffix(base, "account") || strings.HasSuffix(base, "storage"):
 			return "azure-storage-key"
@@ -137,15 +156,13 @@ func nameKind(name string) string {
 				return "api-key"
 			}
 		}
+		return ""
 	}
 	for _, k := range [...][2]string{{"password", "password"}, {"passwd", "password"}, {"passphrase", "password"},
 		{"pwd", "password"}, {"secret", "secret"}, {"token", "token"}} {
-		if strings.HasSuffix(lower, k[0]) {
+		if strings.HasSuffix(name, k[0]) {
 			return k[1]
 		}
-	}
-	if endsInShortName(name) {
-		return "password"
 	}
 	return ""
 }
@@ -191,7 +208,10 @@ func assignment(s string, from, end int) (at int, ok bool) {
 }
 
 func blanks(s string, i int) int {
-	return skip(s, i, len(s), func(c byte) bool { return c == ' ' || c == '\t' })
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
 }
 
 // value returns the range of the literal or bare word at i.
@@ -202,7 +222,8 @@ func value(s string, i int) (start, end int, quoted bool) {
 	}
 	if i < len(s) && strings.IndexByte("\"'`", s[i]) >= 0 {
 		q := s[i]
-		end = skip(s, i+1, maxValue-1, func(c byte) bool { return c != q && c != '\n' })
+		for end = i + 1; end < len(s) && end-i < maxValue && s[end] != q && s[end] != '\n'; end++ {
+		}
 		if end == len(s) || s[end] != q {
 			return i, i, true
 		}
@@ -212,7 +233,8 @@ func value(s string, i int) (start, end int, quoted bool) {
 		}
 		return i + 1, max(stop, i+1), true
 	}
-	end = wordEnd(s, i, i+maxValue, "\"'`,;<>{}[]()")
+	for end = i; end < len(s) && end-i < maxValue && s[end] > ' ' && strings.IndexByte("\"'`,;<>{}[]()", s[end]) < 0; end++ {
+	}
 	if end < len(s) && (s[end] == '(' || s[end] == '[' || s[end] == '{') {
 		return i, i, false // a call, an index, a template
 	}

@@ -56,7 +56,7 @@ func besideUser(s string, lo, hi int) bool {
 		}
 		name = strings.ToLower(strings.Trim(name, " \"'"))
 		value = strings.TrimSpace(value)
-		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || isNoSecret(value) && !listed(knownPasswords, value) {
+		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || isNoSecret(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
 			return false
 		}
 		for _, w := range [...]string{"user", "login", "host", "server", "url", "database", "port", "email", "domain"} {
@@ -138,7 +138,10 @@ func (m manifest) find(found []Finding, s string) []Finding {
 			if from > lo && (wordDash(s[from-1]) || s[from-1] == '.') {
 				continue
 			}
-			j := skip(s, at, hi-at, func(c byte) bool { return strings.IndexByte("\"'\\ \t", c) >= 0 })
+			j := at
+			for j < hi && strings.IndexByte("\"'\\ \t", s[j]) >= 0 {
+				j++
+			}
 			if j >= hi || s[j] != ':' {
 				continue
 			}
@@ -219,7 +222,13 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 // findTelegram finds the token of a bot: its number, a colon, AA and 33 more characters. i is
 // the colon.
 func findTelegram(s string, i int) (Finding, bool) {
-	from, end := skipBack(s, i, len(s), digit), skip(s, i+1, len(s), wordDash)
+	from, end := i, i+1
+	for from > 0 && '0' <= s[from-1] && s[from-1] <= '9' {
+		from--
+	}
+	for end < len(s) && wordDash(s[end]) {
+		end++
+	}
 	if n := i - from; n < 8 || n > 10 || end-i-1 < 33 || end-i-1 > 37 || s[i+1] != 'A' || s[i+2] != 'A' || distinct(s[i+1:end]) < minDistinct {
 		return Finding{}, false
 	}
@@ -235,7 +244,10 @@ func findCookie(s string, i int) (Finding, bool) {
 	}
 	set := i >= 4 && strings.EqualFold(s[i-4:i], "set-")
 	upTo := func(at int, more byte) int {
-		return skip(s, at, len(s), func(c byte) bool { return c >= ' ' && strings.IndexByte("\"'`", c) < 0 && c != more })
+		for at < len(s) && s[at] >= ' ' && strings.IndexByte("\"'`", s[at]) < 0 && s[at] != more {
+			at++
+		}
+		return at
 	}
 	for at := blanks(s, end+1); ; {
 		part := s[at:upTo(at, ';')]
@@ -317,7 +329,10 @@ func findPiped(s string, i int) (Finding, bool) {
 // colon before it.
 func findHash(s string, i int) (Finding, bool) {
 	i++
-	end := skip(s, i, len(s), func(c byte) bool { return alnum(c) || strings.IndexByte("$./", c) >= 0 })
+	end := i
+	for end < len(s) && (alnum(s[end]) || strings.IndexByte("$./", s[end]) >= 0) {
+		end++
+	}
 	v := s[i:end]
 	return Finding{"password-hash", i, end}, len(v) >= 25 && strings.Count(v, "$") >= 3 && distinct(v) > minDistinct
 }
@@ -353,7 +368,10 @@ func findSpoken(s string, i int) (Finding, bool) {
 // findBasicAuth finds a user and a password in base64 with the name auth, as in the
 // configuration of Docker and npm. i is at the word.
 func findBasicAuth(s string, i int) (Finding, bool) {
-	from, end := skipBack(s, i, 40, wordDash), i+len("auth")
+	from, end := i, i+len("auth")
+	for from > 0 && i-from < 40 && wordDash(s[from-1]) {
+		from--
+	}
 	if name := strings.TrimLeft(s[from:i], "_"); name != "" && !strings.HasSuffix(name, "_") {
 		return Finding{}, false
 	}
@@ -378,7 +396,10 @@ var columns = map[string]string{
 // the table, or i if there is none; cells of a table are not checked as heads of another one.
 func findColumns(s string, i int) (found []Finding, end int) {
 	const reach, most = 256, 1000
-	start := skipBack(s, i, len(s), func(c byte) bool { return strings.IndexByte(" \"'*`", c) >= 0 })
+	start := i
+	for start > 0 && strings.IndexByte(" \"'*`", s[start-1]) >= 0 {
+		start--
+	}
 	if start > 0 && strings.IndexByte("|\t;,\n", s[start-1]) < 0 { // i is not at the start of a cell
 		return nil, i
 	}

@@ -158,7 +158,10 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 			}
 			direct = false
 		}
-		w := wordEnd(s, i, limit, "=;()[]{}<>\"'`")
+		w := i
+		for w < limit && s[w] > ' ' && strings.IndexByte("=;()[]{}<>\"'`", s[w]) < 0 {
+			w++
+		}
 		if w == i {
 			return c.before(s, from)
 		}
@@ -213,10 +216,12 @@ func suspicious(s string) bool {
 	return false
 }
 
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
 // secretBytes marks bytes of which a secret has at least one, unless it is in quotes.
 var secretBytes = func() (out [256]byte) {
 	for c := range out {
-		if b := byte(c); digit(b) || symbol(b) || b >= 0x80 || strings.IndexByte("\"'`", b) >= 0 {
+		if b := byte(c); '0' <= b && b <= '9' || b >= 0x80 || strings.IndexByte("!@#$%^&*+=?~\"'`", b) >= 0 {
 			out[c] = 1
 		}
 	}
@@ -224,8 +229,11 @@ var secretBytes = func() (out [256]byte) {
 }()
 
 func wordAt(s string, i, limit int) (string, int) {
-	end := wordEnd(s, i, limit, "")
-	return s[i:end], end
+	w := i
+	for w < limit && s[w] > ' ' {
+		w++
+	}
+	return s[i:w], w
 }
 
 // before finds the secret in "use … as the password".
@@ -319,7 +327,7 @@ func (c *cue) words(s string, i, limit int) int {
 		return 0
 	}
 	for _, w := range parts {
-		if listed(grammar, strings.ToLower(w)) || strings.ContainsAny(w, "\"'`$<>{}()[]/=:") {
+		if strings.Contains(grammar, "|"+strings.ToLower(w)+"|") || strings.ContainsAny(w, "\"'`$<>{}()[]/=:") {
 			return 0
 		}
 	}
@@ -347,18 +355,25 @@ const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|requi
 // one.
 func isNoSecret(v string) bool {
 	l := strings.ToLower(v)
-	return isPlaceholder(l) || listed(knownPasswords, l) || listed(notSecret, l) ||
-		has(l, "pass", "pwd", "secret", "token", "credential", "wort", "encod", "encrypt", "hash", "sensitiv", "sha256", "sha512", "bcrypt", "argon2", "base64")
+	if isPlaceholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
+		return true
+	}
+	for _, w := range [...]string{"pass", "pwd", "secret", "token", "credential", "wort", "encod", "encrypt", "hash", "sensitiv", "sha256", "sha512", "bcrypt", "argon2", "base64"} {
+		if strings.Contains(l, w) {
+			return true
+		}
+	}
+	return strings.Contains(notSecret, "|"+l+"|")
 }
 
 // describesSecret reports whether a word like SHA-256, 12-character or UTF-8-BOM describes a secret:
 // the first of its parts is in notSecret.
 func describesSecret(v string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) })
-	if strings.Contains(v, "=") && slices.ContainsFunc(parts, func(p string) bool { return listed(notSecret, p) }) {
+	if strings.Contains(v, "=") && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(notSecret, "|"+p+"|") }) {
 		return true // an argument
 	}
-	return len(parts) > 0 && listed(notSecret, parts[0]) && (symbols(v) == 0 || len(parts) == 1)
+	return len(parts) > 0 && strings.Contains(notSecret, "|"+parts[0]+"|") && (symbols(v) == 0 || len(parts) == 1)
 }
 
 // isPassword reports whether a bare word in a sentence is a password. Plain words are not;
@@ -397,6 +412,16 @@ func isExpression(v string) bool {
 func dotted(v string) bool {
 	head, last, ok := strings.Cut(v, ".")
 	return ok && head != "" && letters(last) > 0 && digits(last) >= 3 && !strings.ContainsAny(v, "/:") && !strings.Contains(last, ".")
+}
+
+func symbols(v string) int {
+	n := 0
+	for i := range len(v) {
+		if strings.IndexByte("!@#$%^&*+=?~", v[i]) >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // mixed reports whether v has a digit and letters of both cases.
@@ -475,10 +500,19 @@ func behindUser(s string, i int) (Finding, bool) {
 // word returns the range of the argument at s[at:], after = or spaces and without its
 // quotes.
 func word(s string, at int) (start, end int) {
+	const maxWord = 256
 	if s[at] == '=' {
 		at++
 	}
-	return literal(s, blanks(s, at), "\"'`;|<>")
+	at = blanks(s, at)
+	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
+		if n := strings.IndexByte(s[at+1:min(len(s), at+1+maxWord)], s[at]); n >= 0 {
+			return at + 1, at + 1 + n
+		}
+	}
+	for end = at; end < len(s) && end-at < maxWord && s[end] > ' ' && strings.IndexByte("\"'`;|<>", s[end]) < 0; end++ {
+	}
+	return at, end
 }
 
 // runsProgram reports whether the command that contains s[i] is one of programs. A line that ends
@@ -512,8 +546,14 @@ func findNetrc(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	at := i + len("password")
-	start := skip(s, at, len(s), func(c byte) bool { return c <= ' ' })
-	end := wordEnd(s, start, start+reach, "")
+	start := at
+	for start < len(s) && s[start] <= ' ' {
+		start++
+	}
+	end := start
+	for end < len(s) && end-start < reach && s[end] > ' ' {
+		end++
+	}
 	entry := strings.Fields(head)
 	m := max(lastIndex(entry, "machine"), lastIndex(entry, "default"))
 	l := lastIndex(entry, "login")
@@ -536,11 +576,17 @@ func lastIndex(words []string, w string) int {
 // the colon before the port.
 func findPgpass(s string, i int) (Finding, bool) {
 	const reach = 256
-	from := skipBack(s, i, reach, func(c byte) bool { return wordDot(c) || c == '*' })
+	from := i
+	for from > 0 && i-from < reach && (wordDash(s[from-1]) || s[from-1] == '.' || s[from-1] == '*') {
+		from--
+	}
 	if s[i] != ':' || from == i || from > 0 && s[from-1] != '\n' && s[from-1] > ' ' && strings.IndexByte("\"'`", s[from-1]) < 0 {
 		return Finding{}, false
 	}
-	end := wordEnd(s, i, i+reach, "\"'`")
+	end := i
+	for end < len(s) && end-i < reach && s[end] > ' ' && strings.IndexByte("\"'`", s[end]) < 0 {
+		end++
+	}
 	f := strings.SplitN(s[i+1:end], ":", 4)
 	if len(f) < 4 || f[0] != "*" && digits(f[0]) != len(f[0]) || f[1] == "" || f[2] == "" || strings.ContainsAny(f[1]+f[2], "/()@") || !chosen(f[2], f[3]) {
 		return Finding{}, false

@@ -3,10 +3,7 @@ package guardrail
 import (
 	"encoding/base64"
 	"math"
-	"slices"
 	"strings"
-
-	"github.com/google/uuid"
 )
 
 // near finds a password on the line of the cue s[from:end] without a link between the two:
@@ -80,8 +77,12 @@ func (c *cue) below(s string, end, hi int) (Finding, bool) {
 // first returns the first word in s[lo:hi] that fits.
 func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool) {
 	for i := lo; i < hi; {
-		w := wordEnd(s, i, hi, "")
-		if w-i >= shortestStrong && digits(s[i:w]) > 0 {
+		w, digit := i, false
+		for w < hi && s[w] > ' ' {
+			digit = digit || '0' <= s[w] && s[w] <= '9'
+			w++
+		}
+		if digit && w-i >= shortestStrong {
 			start, end := i, w
 			for start < end && strings.IndexByte("\"'`(*", s[start]) >= 0 {
 				start++
@@ -92,7 +93,7 @@ func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool
 			known := false // a password is expected here
 			if k := strings.IndexAny(s[start:end], ":/"); k > 0 && c.kind != "api-key" && plainName(s[start:start+k]) {
 				pass := s[start+k+1 : end]
-				if known = listed(users, strings.ToLower(s[start:start+k])) && isPassword(pass); known || fits(pass) {
+				if known = strings.Contains(users, "|"+strings.ToLower(s[start:start+k])+"|") && isPassword(pass); known || fits(pass) {
 					start += k + 1
 				}
 			}
@@ -113,7 +114,14 @@ func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool
 const users = "|admin|administrator|root|user|sa|postgres|ubuntu|pi|guest|operator|oracle|ec2-user|deploy|"
 
 // plainName reports whether s can be the name of a user or a field.
-func plainName(s string) bool { return skip(s, 0, len(s), wordDot) == len(s) }
+func plainName(s string) bool {
+	for i := range len(s) {
+		if !wordDash(s[i]) && s[i] != '.' {
+			return false
+		}
+	}
+	return true
+}
 
 // isRandom reports whether v is a generated key or token. Digests with their algorithm's
 // name, paths and UUIDs are not.
@@ -122,7 +130,14 @@ func isRandom(v string) bool {
 		strings.Count(v, "/") > 2 || isUUID(v) || isPlaceholder(v) || entropy(v) < 3.4 {
 		return false
 	}
-	return longestRun(v, func(c byte) bool { return alnum(c) || c == '+' }) >= 16
+	run, longest := 0, 0 // lengths of runs without separators
+	for i := range len(v) {
+		if run++; !alnum(v[i]) && v[i] != '+' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest >= 16
 }
 
 const shortestStrong = 7
@@ -139,8 +154,8 @@ func isStrong(v string) bool {
 		switch c := v[i]; {
 		case c >= 0x7f:
 			return false
-		case digit(c):
-			if i == 0 || !digit(v[i-1]) {
+		case '0' <= c && c <= '9':
+			if i == 0 || v[i-1] < '0' || v[i-1] > '9' {
 				groups++
 			}
 		case strings.IndexByte("!#$%^&?~", c) >= 0:
@@ -198,7 +213,10 @@ func (c *cue) phrase(s string, end int) (Finding, bool) {
 					w++
 				}
 			}
-			k := skip(s, w, len(s), lowerCase)
+			k := w
+			for k < len(s) && 'a' <= s[k] && s[k] <= 'z' {
+				k++
+			}
 			if k-w < 3 || k-w > 8 || k < len(s) && strings.IndexByte(" ,\n\t.\"'`", s[k]) < 0 {
 				break
 			}
@@ -258,7 +276,8 @@ func findAuthorization(s string, i int) (Finding, bool) {
 
 // headerWord reads a token as defined in RFC 7235.
 func headerWord(s string, at int) (w string, end int) {
-	end = skip(s, at, len(s), tokenByte)
+	for end = at; end < len(s) && tokenByte(s[end]); end++ {
+	}
 	return s[at:end], end
 }
 
@@ -315,12 +334,23 @@ func credible(v string, quoted, chosen bool) bool {
 	if len(v) < least || isUUID(strings.TrimPrefix(v, "urn:uuid:")) || isPlaceholder(v) || strings.ContainsAny(v, "\\()[]") {
 		return false
 	}
-	digit, symbol := digits(v), symbols(v)
-	dots := strings.Count(v, ".") + strings.Count(v, "/") + strings.Count(v, ":")
+	digit, letter, symbol, dots := 0, 0, 0, 0
+	for i := range len(v) {
+		switch c := v[i]; {
+		case c <= ' ' || c >= 0x7f:
+			return false // prose
+		case '0' <= c && c <= '9':
+			digit++
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			letter++
+		case strings.IndexByte("!@#$%^&*+=?~", c) >= 0:
+			symbol++
+		case c == '.' || c == '/' || c == ':':
+			dots++
+		}
+	}
 	switch {
-	case skip(v, 0, len(v), func(c byte) bool { return c > ' ' && c < 0x7f }) < len(v):
-		return false // prose
-	case digit == 0 && (symbol == 0 || !chosen), letters(v) == 0 && symbol == 0:
+	case digit == 0 && (symbol == 0 || !chosen), letter == 0 && symbol == 0:
 		return false
 	case !quoted && digit < 2, !chosen && digit < 2:
 		return false
@@ -335,13 +365,28 @@ func isPlaceholder(v string) bool {
 	if strings.HasPrefix(v, "$") || strings.HasPrefix(v, "%") || strings.ContainsAny(v, "<>{}") {
 		return true
 	}
-	return has(strings.ToLower(v), "...", "***", "xxxx", "$(", "example", "changeme", "change-me", "change_me", "your",
-		"placeholder", "dummy", "redacted", "replace", "insert", "sample", "todo", "abcdefgh", "123456789")
+	lower := strings.ToLower(v)
+	for _, w := range [...]string{"...", "***", "xxxx", "$(", "example", "changeme", "change-me", "change_me", "your",
+		"placeholder", "dummy", "redacted", "replace", "insert", "sample", "todo", "abcdefgh", "123456789"} {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
 func isUUID(v string) bool {
-	return len(v) == 36 && uuid.Validate(v) == nil
+	if len(v) != 36 {
+		return false
+	}
+	for i := range len(v) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (v[i] == '-') || !dash && !('0' <= v[i] && v[i] <= '9' || 'a' <= v[i]|0x20 && v[i]|0x20 <= 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // entropy returns the Shannon entropy of v's bytes, in bits per byte.
@@ -372,97 +417,33 @@ func distinct(v string) int {
 	return n
 }
 
-// count returns the number of bytes of a class in v.
-func count(v string, class func(byte) bool) int {
+func digits(v string) int {
 	n := 0
 	for i := range len(v) {
-		if class(v[i]) {
+		if '0' <= v[i] && v[i] <= '9' {
 			n++
 		}
 	}
 	return n
 }
 
-func digits(v string) int { return count(v, digit) }
-
-func letters(v string) int { return count(v, letter) }
-
-func symbols(v string) int { return count(v, symbol) }
-
-// longestRun returns the length of the longest run of bytes of a class in v.
-func longestRun(v string, class func(byte) bool) int {
-	run, longest := 0, 0
+func letters(v string) int {
+	n := 0
 	for i := range len(v) {
-		if run++; !class(v[i]) {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return longest
-}
-
-// skip returns the end of the bytes of a class in s[i:], of which there may be most.
-func skip(s string, i, most int, class func(byte) bool) int {
-	end := i
-	for end < len(s) && end-i < most && class(s[end]) {
-		end++
-	}
-	return end
-}
-
-// skipBack returns the start of the bytes of a class at the end of s[:i], of which there may be most.
-func skipBack(s string, i, most int, class func(byte) bool) int {
-	from := i
-	for from > 0 && i-from < most && class(s[from-1]) {
-		from--
-	}
-	return from
-}
-
-// wordEnd returns the end of the word at s[i:limit]. White space and the bytes of stops end it.
-func wordEnd(s string, i, limit int, stops string) int {
-	for i < min(limit, len(s)) && s[i] > ' ' && strings.IndexByte(stops, s[i]) < 0 {
-		i++
-	}
-	return i
-}
-
-// literal returns the range of the text in quotes at s[at:], or else of the word there.
-func literal(s string, at int, stops string) (start, end int) {
-	const longest = 256
-	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
-		if n := strings.IndexByte(s[at+1:min(len(s), at+1+longest)], s[at]); n >= 0 {
-			return at + 1, at + 1 + n
+		if 'a' <= v[i]|0x20 && v[i]|0x20 <= 'z' {
+			n++
 		}
 	}
-	return at, wordEnd(s, at, at+longest, stops)
+	return n
 }
 
-// has reports whether v contains one of words.
-func has(v string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(v, w) })
+func alnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// listed reports whether a word is in a list that is separated by bars.
-func listed(list, word string) bool { return strings.Contains(list, "|"+word+"|") }
-
-func digit(c byte) bool { return '0' <= c && c <= '9' }
-
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-func symbol(c byte) bool { return strings.IndexByte("!@#$%^&*+=?~", c) >= 0 }
-
-func alnum(c byte) bool { return digit(c) || letter(c) }
-
-func upperDigit(c byte) bool { return digit(c) || 'A' <= c && c <= 'Z' }
-
-func hexLower(c byte) bool { return digit(c) || 'a' <= c && c <= 'f' }
+func upperDigit(c byte) bool { return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' }
 
 func wordDash(c byte) bool { return alnum(c) || c == '_' || c == '-' }
-
-func wordDot(c byte) bool { return wordDash(c) || c == '.' }
-
-func lowerCase(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func wordSlash(c byte) bool { return alnum(c) || c == '/' }
 

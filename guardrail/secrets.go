@@ -205,6 +205,8 @@ var shapes = []shape{
 	{"bearer-token", "Bearer ", 20, 0, tokenByte},
 }
 
+func hexLower(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+
 func webhookByte(c byte) bool { return wordDash(c) || c == '/' }
 
 // minDistinct is the minimum number of different characters in a real key. Made-up keys
@@ -216,7 +218,10 @@ func (sh shape) find(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start := i + len(sh.prefix)
-	end := skip(s, start, len(s), sh.body)
+	end := start
+	for end < len(s) && sh.body(s[end]) {
+		end++
+	}
 	body := s[start:end]
 	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || isPlaceholder(body) || distinct(body) < minDistinct {
 		return Finding{}, false
@@ -270,7 +275,10 @@ func findJWT(s string, i int) (Finding, bool) {
 		if part == 1 && !strings.HasPrefix(s[start:], "eyJ") {
 			return Finding{}, false
 		}
-		if end = skip(s, start, len(s), wordDash); end-start < min {
+		for end < len(s) && wordDash(s[end]) {
+			end++
+		}
+		if end-start < min {
 			return Finding{}, false
 		}
 		if part < 2 {
@@ -291,8 +299,13 @@ var issued = []string{"sk", "pat", "key", "tok", "tkn", "token", "api", "secret"
 // cases and digits. i is at that word.
 func findIssued(s string, i int) (Finding, bool) {
 	const least, maxPrefix = 20, 24
-	from := skipBack(s, i, maxPrefix, func(c byte) bool { return wordDash(c) && (c < 'A' || c > 'Z') })
-	end := skip(s, i, len(s), lowerCase)
+	from, end := i, i
+	for from > 0 && i-from < maxPrefix && (wordDash(s[from-1]) && (s[from-1] < 'A' || s[from-1] > 'Z')) {
+		from--
+	}
+	for end < len(s) && 'a' <= s[end] && s[end] <= 'z' {
+		end++
+	}
 	if end == len(s) || s[end] != '_' && s[end] != '-' || from > 0 && (alnum(s[from-1]) || s[from-1] == '.' || s[from-1] == '/') {
 		return Finding{}, false
 	}
@@ -301,7 +314,15 @@ func findIssued(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start := end + 1
-	end = skip(s, start, len(s), wordDash)
+	for end = start; end < len(s) && wordDash(s[end]); end++ {
+	}
 	v := s[start:end]
-	return Finding{"issued-token", from, end}, longestRun(v, alnum) >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
+	run, longest := 0, 0
+	for k := range len(v) {
+		if run++; !alnum(v[k]) {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
 }
