@@ -34,7 +34,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	for i := range r.tr.Entries {
 		at[r.tr.Entries[i].Seq] = &r.tr.Entries[i]
 	}
-	if err := r.judgePairs(ctx, at); err != nil {
+	if err := r.judgeReplaced(ctx, at); err != nil {
 		return err
 	}
 	for i := range r.statements {
@@ -64,21 +64,26 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	return nil
 }
 
-// maxPairs limits how many pairs of statements a model judges in one harvest.
-const maxPairs = 100
+// Limits of the known claims that a model compares with what was learned.
+const (
+	maxKnown     = 50 // in one harvest
+	nearestShown = 10 // of those that a search finds for one statement
+)
 
-// judgePairs asks the model, in one request, which known claims the statements replace. If the
-// model fails, the consolidation decides by itself.
-func (r *harvestRun) judgePairs(ctx context.Context, at map[uint64]*session.Entry) error {
-	judge, ok := r.o.Model.(pairJudge)
+// judgeReplaced asks the model, in one request, which known claims the statements replace. It shows
+// the claims that are near to a statement, and then the newest ones, because a change may share no
+// word with what it changes. If the model fails, the consolidation decides by itself.
+func (r *harvestRun) judgeReplaced(ctx context.Context, at map[uint64]*session.Entry) error {
+	judge, ok := r.o.Model.(replacementJudge)
 	if !ok || r.out.Model == "" { // rules made the draft
 		return nil
 	}
-	var pairs []draft.Pair
+	var fresh []ken.Claim
+	var lists [][]ken.Claim // the known claims for each statement, the nearest first
 	for i := range r.statements {
 		s := &r.statements[i]
 		e := at[s.Seq]
-		if e == nil || len(pairs) >= maxPairs {
+		if e == nil {
 			continue
 		}
 		c := r.fact(s, e)
@@ -86,27 +91,60 @@ func (r *harvestRun) judgePairs(ctx context.Context, at map[uint64]*session.Entr
 		if err != nil {
 			return err
 		}
-		pairs = append(pairs, consolidate.Pairs(c, known)...)
+		fresh, lists = append(fresh, c), append(lists, consolidate.Replaceable(c, known, nearestShown))
 	}
-	pairs = pairs[:min(len(pairs), maxPairs)]
-	if len(pairs) == 0 {
+	if len(fresh) == 0 {
 		return nil
 	}
-	replaced, err := judge.Replaced(ctx, pairs)
+	newest, err := r.o.Store.Query(ctx, ken.Query{Limit: maxKnown, Filter: ken.Filter{Scopes: []ken.Scope{fresh[0].Scope}, Kinds: []ken.Kind{ken.KindFact}, ClaimsOnly: true}})
+	if err != nil {
+		return fmt.Errorf("find the newest claims: %w", err)
+	}
+	known := firstOfEach(lists, maxKnown)
+	for _, k := range consolidate.Replaceable(fresh[len(fresh)-1], newest, maxKnown) {
+		if len(known) < maxKnown && !slices.ContainsFunc(known, func(o ken.Claim) bool { return o.ID == k.ID }) {
+			known = append(known, k)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	said := func(claims []ken.Claim) (out []draft.Dated) {
+		for i := range claims {
+			out = append(out, consolidate.StatementOf(&claims[i]))
+		}
+		return out
+	}
+	texts := said(fresh)
+	replaced, err := judge.Replaced(ctx, said(known), texts)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
 		r.o.Log.Warn("the model did not say which claims are replaced", "cause", reason(err), "try", ken.Hint(err))
-		return nil
-	case len(replaced) != len(pairs):
-		return nil
-	}
-	r.judged = consolidate.Judged{}
-	for i, p := range pairs {
-		r.judged.Add(p, replaced[i])
+	case len(replaced) == len(fresh):
+		r.judged = consolidate.NewJudged(known, texts, replaced)
 	}
 	return nil
+}
+
+// firstOfEach returns up to most different claims: the first of each list, then the second of each,
+// and so on.
+func firstOfEach(lists [][]ken.Claim, most int) (out []ken.Claim) {
+	seen := map[string]bool{}
+	for n, more := 0, true; more; n++ {
+		more = false
+		for _, list := range lists {
+			if n >= len(list) {
+				continue
+			}
+			more = true
+			if c := &list[n]; !seen[c.ID] && len(out) < most {
+				seen[c.ID], out = true, append(out, *c)
+			}
+		}
+	}
+	return out
 }
 
 // learn consolidates one statement. If somebody changed a claim in the meantime, it tries once

@@ -28,7 +28,7 @@ type harvestRun struct {
 	changed    []consolidate.ValueChange // the changes of values that statements of the draft report
 	tainting   []string                  // external claims that calls of the session repeat, each once
 	outside    externalTexts
-	judged     consolidate.Judged // by the model
+	judged     *consolidate.Judged // by the model; nil if it decided nothing
 }
 
 // Harvest writes the claims from a transcript and returns the outcome, including claims that an
@@ -144,12 +144,12 @@ type Model interface {
 	Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error)
 }
 
-// pairJudge is a Model that also decides which earlier statements a later one replaces. Without it, or
+// replacementJudge is a Model that also decides which known statements new ones replace. Without it, or
 // if it fails, a small trained model decides.
-type pairJudge interface {
-	// Replaced reports for each pair whether the later statement means that the earlier one is no
-	// longer so. Nil without an error means that it does not decide.
-	Replaced(ctx context.Context, pairs []draft.Pair) ([]bool, error)
+type replacementJudge interface {
+	// Replaced reports for each fresh statement which known ones are no longer so because of it, by
+	// their indices. Nil without an error means that it does not decide.
+	Replaced(ctx context.Context, known, fresh []draft.Dated) ([][]int, error)
 }
 
 // Options configures a Harvester. Store and Journal are required.

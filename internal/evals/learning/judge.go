@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 )
 
 // Verdict is the rating of a claim.
@@ -53,9 +54,9 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 	if len(c.Entities) > 0 {
 		k.Thing = c.Entities[0]
 	}
-	_, told, joined := strings.Cut(c.Text, " Answer: ") // after the question that it answers
-	if !joined {
-		told = c.Text
+	told := consolidate.Plain(c.Text)
+	if _, answer, joined := strings.Cut(told, " Answer: "); joined { // after the question that it answers
+		told = answer
 	}
 	words := grams(told)
 	var from []*Sentence

@@ -202,6 +202,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			r.Claims = append(r.Claims, judge(&claim, said))
 		}
 	}
+	parts := r.joinParts(said)
 	for _, one := range said {
 		if one.Rule == "" {
 			r.Plain++
@@ -210,7 +211,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			continue
 		}
 		r.Keep++
-		if slices.ContainsFunc(texts, func(t string) bool { return hasAll(t, one.Must) }) {
+		if slices.ContainsFunc(texts, func(t string) bool { return hasAll(t, one.Must) }) || hasAll(parts[one.Text], one.Must) {
 			r.Kept++
 		} else {
 			r.Missed = append(r.Missed, one.Text)
@@ -225,6 +226,27 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 		}
 	}
 	return nil
+}
+
+// joinParts returns what the claims that came from a sentence say together, by the sentence. Claims
+// that lack a part which another claim of the same sentence has are fine: a model may make two
+// claims of a sentence that says two things.
+func (r *Report) joinParts(said []*Sentence) map[string]string {
+	parts := map[string]string{}
+	for i := range r.Claims {
+		parts[r.Claims[i].Sentence] += r.Claims[i].Text + "\n"
+	}
+	for _, one := range said {
+		if one.Is != Keep || !hasAll(parts[one.Text], one.Must) {
+			continue
+		}
+		for i := range r.Claims {
+			if k := &r.Claims[i]; k.Sentence == one.Text && k.Verdict == Half {
+				k.Verdict, k.Why = Spare, ""
+			}
+		}
+	}
+	return parts
 }
 
 // changes reports whether a sentence has a value that changed later.

@@ -2,6 +2,8 @@ package consolidate
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,45 +13,73 @@ import (
 	"github.com/kenlayer/ken/internal/trained"
 )
 
-// Judged holds what a model said about pairs of statements: whether the later one replaces the
-// earlier one. The trained model of this program judges pairs that are not in it.
-type Judged map[[2]string]bool
-
-// Add records a judgement.
-func (j Judged) Add(p draft.Pair, replaced bool) { j[[2]string{p.Earlier, p.Later}] = replaced }
-
-func (j Judged) of(known, fresh *ken.Claim) (replaced, ok bool) {
-	if known.Session == "" || hasSessionEvidence(known, fresh) {
-		return false, false
-	}
-	replaced, ok = j[[2]string{Plain(known.Text), Plain(fresh.Text)}]
-	return replaced, ok
+// Judged holds what a model said about known claims and new statements. The trained model of this
+// program judges those that the model did not see.
+type Judged struct {
+	known, fresh map[string]bool     // the statements that the model saw
+	replaced     map[string][]string // by the new statement: IDs of known claims that are no longer so
 }
 
-// Limits of the pairs that a model is asked about, for one new claim.
-const (
-	nearestPairs   = 3 // with the claims that a search finds first
-	likeliestPairs = 2 // with those of the rest that the trained model thinks are replaced
-)
-
-// Pairs returns the pairs of statements about which a model should decide whether the later one,
-// of a new claim, replaces the earlier one, of a known claim from another session. known is what
-// Similar returned.
-func Pairs(c ken.Claim, known []ken.Claim) []draft.Pair {
-	type scored struct {
-		draft.Pair
-		score float64
+// NewJudged returns the judgements of a model. replaced has the indices of the known claims that
+// each fresh statement replaces.
+func NewJudged(known []ken.Claim, fresh []draft.Dated, replaced [][]int) *Judged {
+	j := &Judged{map[string]bool{}, map[string]bool{}, map[string][]string{}}
+	for i := range known {
+		j.known[known[i].ID] = true
 	}
-	var all []scored
+	for i, f := range fresh {
+		j.fresh[f.Text] = true
+		for _, k := range replaced[i] {
+			j.replaced[f.Text] = append(j.replaced[f.Text], known[k].ID)
+		}
+	}
+	return j
+}
+
+// of returns what the model said about two claims; ok is false if it did not see them.
+func (j *Judged) of(known, fresh *ken.Claim) (replaced, ok bool) {
+	if j == nil || known.Session == "" || hasSessionEvidence(known, fresh) {
+		return false, false
+	}
+	f := Plain(fresh.Text)
+	return slices.Contains(j.replaced[f], known.ID), j.known[known.ID] && j.fresh[f]
+}
+
+// add appends the claims that the model said are replaced by c, unless known has them.
+func (j *Judged) add(ctx context.Context, st ken.Store, c *ken.Claim, known []ken.Claim) ([]ken.Claim, error) {
+	if j == nil {
+		return known, nil
+	}
+	byID, ok := st.(interface {
+		Get(ctx context.Context, id string) (ken.Claim, error)
+	})
+	for _, id := range j.replaced[Plain(c.Text)] {
+		if !ok || slices.ContainsFunc(known, func(k ken.Claim) bool { return k.ID == id }) {
+			continue
+		}
+		k, err := byID.Get(ctx, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a claim that is replaced: %w", err)
+		}
+		known = append(known, k)
+	}
+	return known, nil
+}
+
+// Replaceable returns the first of the known claims that a new one may replace, at most most: facts of
+// other, earlier sessions that do not say the same.
+func Replaceable(c ken.Claim, known []ken.Claim, most int) (out []ken.Claim) {
 	fresh := statementOf(&c)
-	later := Plain(c.Text)
 	for i := range known {
 		k := &known[i]
 		if isOwn(k, &c) || k.Status == ken.StatusSuperseded || k.Scope != c.Scope || comparedKind(k.Kind) != ken.KindFact || comparedKind(c.Kind) != ken.KindFact ||
 			k.Session == "" || hasSessionEvidence(k, &c) {
 			continue
 		}
-		at, earlier := statementOf(k), Plain(k.Text)
+		at := statementOf(k)
 		if at.At.IsZero() || !fresh.At.After(at.At) {
 			continue
 		}
@@ -58,20 +88,15 @@ func Pairs(c ken.Claim, known []ken.Claim) []draft.Pair {
 		if relation == Same || relation == Restates || relation == Refines {
 			continue
 		}
-		score := trained.Replaces(spoken(earlier), spoken(later))
-		if relation != Distinct {
-			score = 1
+		if out = append(out, *k); len(out) == most {
+			break
 		}
-		all = append(all, scored{draft.Pair{Earlier: earlier, Later: later, EarlierAt: at.At, LaterAt: fresh.At}, score})
-	}
-	rest := all[min(len(all), nearestPairs):]
-	slices.SortStableFunc(rest, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	out := make([]draft.Pair, 0, nearestPairs+likeliestPairs)
-	for _, s := range all[:min(len(all), nearestPairs+likeliestPairs)] {
-		out = append(out, s.Pair)
 	}
 	return out
 }
+
+// StatementOf returns what a claim says, without notes on changes, and when it was last said.
+func StatementOf(c *ken.Claim) draft.Dated { return draft.Dated{Text: Plain(c.Text), At: said(c)} }
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
 // clause of it. Only a harvested claim of another session is judged. Claims that somebody wrote

@@ -33,8 +33,11 @@ func TestAModelDecidesWhatIsReplaced(t *testing.T) {
 				tt.change(&earlier)
 			}
 			earlier = write(t, st, earlier)
-			judged := consolidate.Judged{}
-			judged.Add(draft.Pair{Earlier: tt.before, Later: tt.after}, tt.replaced)
+			replaced := [][]int{nil}
+			if tt.replaced {
+				replaced[0] = []int{0}
+			}
+			judged := consolidate.NewJudged([]ken.Claim{earlier}, []draft.Dated{{Text: tt.after}}, replaced)
 			if _, err := consolidate.Learn(t.Context(), st, said(tt.session, 7, tt.after), judged); err != nil {
 				t.Fatal(err)
 			}
@@ -46,22 +49,23 @@ func TestAModelDecidesWhatIsReplaced(t *testing.T) {
 }
 
 // A model is asked about claims of other sessions that were said before, and not about what says
-// the same, and about five of them at most.
-func TestPairs(t *testing.T) {
+// the same, and about so many of them at most.
+func TestReplaceable(t *testing.T) {
 	fresh := said("s2", 7, "The gates talk to an EMQX cluster on port 8883.")
 	known := []ken.Claim{
 		said("s2", 6, "The gates are grey."),            // of the same session
 		said("s1", 9, "The gates are locked at night."), // said later
 		said("s1", 0, "The gates talk to an EMQX cluster on port 8883."),
 	}
-	if got := consolidate.Pairs(fresh, known); len(got) != 0 {
-		t.Errorf("asked about %q", got)
+	if got := consolidate.Replaceable(fresh, known, 10); len(got) != 0 {
+		t.Errorf("asked about %v", got)
 	}
-	for _, text := range []string{"The gates talk to mosquitto on port 1884.", "Oda paints gates.", "There are nine gates.", "Gates open inwards.", "Staging has no gates.", "The gates are from Oslo.", "Gates beep."} {
+	for _, text := range []string{"The gates talk to mosquitto on port 1884.", "Oda paints gates.", "There are nine gates.", "Gates open inwards.", "Staging has no gates.", "The gates are from Oslo.", "Gates beep.",
+		"Gates rust.", "Gates are old.", "Oslo has gates.", "Gates squeak.", "Gates weigh a ton."} {
 		known = append(known, said("s1", 1, text))
 	}
-	got := consolidate.Pairs(fresh, known)
-	if len(got) != 5 || got[0].Earlier != "The gates talk to mosquitto on port 1884." || got[0].Later != fresh.Text || !got[0].LaterAt.After(got[0].EarlierAt) {
+	got := consolidate.Replaceable(fresh, known, 10)
+	if len(got) != 10 || got[0].Text != "The gates talk to mosquitto on port 1884." {
 		t.Errorf("asked about %+v", got)
 	}
 }

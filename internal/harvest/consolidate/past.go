@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -86,8 +87,9 @@ func AmendAccount(text string, told time.Time, later string, at time.Time) (stri
 	return b.String(), amended
 }
 
-// AmendClause returns text with a note behind the old value in each occurrence of c.Clause. It
-// returns false if there is none.
+// AmendClause returns text with a note behind the old value in each occurrence of c.Clause. If there is
+// none, the note comes behind the part of a sentence that says it in other words, as the summary of a
+// model does. It returns false if there is none either.
 func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 	clause := strings.TrimPrefix(c.Clause, "User: ")
 	value := strings.Index(clause, c.Was)
@@ -107,8 +109,47 @@ func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 			b.WriteString(note)
 		}
 	}
-	amended := b.Len() > 0
-	return b.String() + text, amended
+	if b.Len() == 0 {
+		return amendReworded(text, clause, note)
+	}
+	return b.String() + text, true
+}
+
+// reworded is the minimum share of a clause's terms in a part of a sentence that says the same.
+const reworded = 0.6
+
+// partEnds are the marks that end a part of a sentence.
+const partEnds = ",;.!?。，、；！？"
+
+// amendReworded returns text with a note behind the part of a sentence that has most terms of a
+// clause. It returns false if none has enough of them, or if text has the note.
+func amendReworded(text, clause, note string) (string, bool) {
+	want := analysis.Terms(clause)
+	if len(want) < 2 || strings.Contains(text, note) {
+		return text, false
+	}
+	most, end := 0, 0
+	for from, at := 0, 0; from < len(text); from = at {
+		if at = strings.IndexAny(text[from:], partEnds); at < 0 {
+			at = len(text)
+		} else {
+			_, size := utf8.DecodeRuneInString(text[from+at:])
+			at += from + size
+		}
+		has, n := analysis.Terms(text[from:at]), 0
+		for _, w := range want {
+			if slices.Contains(has, w) {
+				n++
+			}
+		}
+		if n > most {
+			most, end = n, from+len(strings.TrimRight(text[from:at], partEnds))
+		}
+	}
+	if float64(most) < reworded*float64(len(want)) || most < 2 {
+		return text, false
+	}
+	return text[:end] + note + text[end:], true
 }
 
 // indexFold is like strings.Index, but ignores the case of part's first letter.

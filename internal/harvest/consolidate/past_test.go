@@ -59,3 +59,24 @@ func FuzzMentions(f *testing.F) {
 		Corrects(text, later)
 	})
 }
+
+// TestAmendClauseOfASummary checks that a value gets its note also in a summary that says it in other
+// words than the claim, and only there.
+func TestAmendClauseOfASummary(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 9, 0, 0, 0, time.UTC) }
+	const clause = "Saves in Mosswick are written as JSON under user://slots"
+	c := ValueChange{Clause: clause, Was: clause, Is: "Saves are binary", From: day(1)}
+	for text, want := range map[string]string{
+		"The user said that all art is by Ximena, that Mosswick's saves are JSON under user://slots, and asked for a fence.": "The user said that all art is by Ximena, that Mosswick's saves are JSON under user://slots (until 12 March 2026, now Saves are binary), and asked for a fence.",
+		"The user asked for a fence. Nothing was said about saves.":                                                          "",
+		"": "",
+	} {
+		got, ok := c.AmendClause(text, day(12))
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q", got)
+		}
+		if again, ok := c.AmendClause(got, day(12)); ok || again != got {
+			t.Errorf("the second time: %q", again)
+		}
+	}
+}

@@ -43,7 +43,7 @@ import (
 //     supported claim says the same.
 func Plan(c ken.Claim, known []ken.Claim) Action { return plan(c, known, nil) }
 
-func plan(c ken.Claim, known []ken.Claim, judged Judged) Action {
+func plan(c ken.Claim, known []ken.Claim, judged *Judged) Action {
 	p := planner{new: &c, trust: c.Support(nil).Trust, judged: judged}
 	for i := range known {
 		p.weigh(&known[i])
@@ -68,7 +68,7 @@ type planner struct {
 	trust  ken.Trust
 	own    *ken.Claim
 	near   []candidate
-	judged Judged
+	judged *Judged
 }
 
 // weigh sorts out one known claim.
@@ -351,12 +351,14 @@ func (r Result) Record(o *session.Outcome) {
 	}
 }
 
-// Learn consolidates c with the claims in the store: Similar, then Apply, with what a model said
-// about pairs of statements; nil is nothing. Calls for claims that
-// may be about the same thing must not run concurrently. Neither would find the other claim, and
-// both would be written.
-func Learn(ctx context.Context, st Store, c ken.Claim, judged Judged) (Result, error) {
+// Learn consolidates c with the claims in the store: Similar, then Apply, with what a model said;
+// nil is nothing. Calls for claims that may be about the same thing must not run concurrently. Neither
+// would find the other claim, and both would be written.
+func Learn(ctx context.Context, st Store, c ken.Claim, judged *Judged) (Result, error) {
 	known, err := Similar(ctx, st, c)
+	if err == nil {
+		known, err = judged.add(ctx, st, &c, known)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -372,7 +374,7 @@ func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Resul
 	return apply(ctx, st, c, known, nil)
 }
 
-func apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim, judged Judged) (Result, error) {
+func apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim, judged *Judged) (Result, error) {
 	a := plan(c, known, judged)
 	if a.Own != "" && a.Do != Skip && !a.Revise {
 		var err error

@@ -40,8 +40,8 @@ type Draft struct {
 	Model      string         // the model that made it; empty for rules
 }
 
-// Pair is two statements that were made at different times.
-type Pair struct {
-	Earlier, Later     string
-	EarlierAt, LaterAt time.Time
+// Dated is a statement and the time at which it was made.
+type Dated struct {
+	Text string
+	At   time.Time
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
@@ -233,21 +235,80 @@ const (
 	entityChars  = 80
 )
 
-// entities returns those of the names that the fact or its message contains.
+// entities returns those of the names that the fact or its message contains. If it contains none, a
+// part of the first name that it contains is returned.
 func entities(names []string, text string, source *message) []string {
 	var out []string
-	text = fold(text)
+	part := ""
+	folded := fold(text)
 	for _, name := range names {
 		name = strings.Join(strings.Fields(guardrail.Sanitize(name)), " ")
-		if name == "" || utf8.RuneCountInString(name) > entityChars || slices.Contains(out, name) ||
-			holdsSecret(name) || indexWords(text, fold(name)) < 0 && indexWords(source.folded, fold(name)) < 0 {
+		if name == "" || utf8.RuneCountInString(name) > entityChars || slices.Contains(out, name) || holdsSecret(name) {
+			continue
+		}
+		if indexWords(folded, fold(name)) < 0 && indexWords(source.folded, fold(name)) < 0 {
+			if part == "" {
+				part = cmp.Or(saidPart(name, folded), saidPart(name, source.folded))
+			}
 			continue
 		}
 		if out = append(out, name); len(out) == mostEntities {
 			break
 		}
 	}
+	if out == nil && part != "" {
+		return []string{part}
+	}
 	return out
+}
+
+// saidPart returns the longest part of a name that a folded text contains, "" for none. A model often
+// adds words that nobody said: "beach kiosk" for "the kiosk". Of two equally long parts the later one
+// is returned, because it is the noun in most languages of Ken's users.
+func saidPart(name, text string) string {
+	if indexWords(text, fold(name)) >= 0 {
+		return name
+	}
+	words := strings.Fields(name)
+	if len(words) == 1 && strings.ContainsFunc(name, analysis.Unspaced) {
+		return saidLetters([]rune(name), text)
+	}
+	terms := analysis.Terms(text)
+	for n := len(words); n > 0; n-- {
+		for from := len(words) - n; from >= 0; from-- {
+			part := words[from : from+n]
+			if analysis.IsStopWord(fold(part[0])) || analysis.IsStopWord(fold(part[n-1])) {
+				continue
+			}
+			found := strings.Join(part, " ")
+			if want := analysis.Terms(found); len(want) > 0 && hasRun(terms, want) {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// saidLetters is saidPart for a name in a script without spaces. A part has at least two letters.
+func saidLetters(name []rune, text string) string {
+	for n := len(name) - 1; n >= 2; n-- {
+		for from := len(name) - n; from >= 0; from-- {
+			if part := string(name[from : from+n]); strings.Contains(text, fold(part)) {
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+// hasRun reports whether all contains part without a gap.
+func hasRun(all, part []string) bool {
+	for i := 0; i+len(part) <= len(all); i++ {
+		if slices.Equal(all[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
 }
 
 // redacted is the beginning of the marker of a secret; see guardrail.Redact.

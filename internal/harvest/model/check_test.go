@@ -94,6 +94,31 @@ func TestEntitiesAreNamedSomewhere(t *testing.T) {
 	}
 }
 
+// TestANameThatNobodySaid checks what a fact is filed under if the model's names are not in the
+// fact and not in its message, word by word.
+func TestANameThatNobodySaid(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"beach kiosk", "The kiosk on the beach has no rest day.", "kiosk"},
+		{"cover art budget", "Cover art has a separate budget of 500.", "cover art"},
+		{"destructive call to action colour", "Destructive calls to action remain brick red.", "destructive call to action"},
+		{"precio de la cata de chocolate", "La cata de chocolate cuesta 35 euros.", "la cata de chocolate"},
+		{"登录接口超时", "登录接口例外，为 2 秒。", "登录接口"},
+		{"the colour of it", "It is red.", ""},
+		{"Atlantis", "Billing uses Redis.", ""},
+		{"", "Billing uses Redis.", ""},
+		{"billing", "Billing uses Redis.", "billing"},
+	} {
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		got := entities([]string{c.name}, c.text, &message{})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q in %q (-want +got):\n%s", c.name, c.text, diff)
+		}
+	}
+}
+
 func TestBestAreTheSurestThenTheEarliest(t *testing.T) {
 	l := dailyFacts(Options{MaxFacts: 3})
 	for _, part := range [][]proposal{

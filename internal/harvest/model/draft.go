@@ -323,7 +323,7 @@ func fill(name string, data any) string {
 // itself.
 func IsOwnRequest(text string) bool {
 	head := strings.TrimSpace(text)
-	for _, begin := range []string{"You read a finished session between a user and an AI agent", "You are given summaries of the parts of one session", "You file facts about things. The input is a JSON object", "You compare statements of different days. The input is a JSON object"} {
+	for _, begin := range []string{"You read a finished session between a user and an AI agent", "You are given summaries of the parts of one session", "You file facts about things. The input is a JSON object", "You compare what is known with what was said later. The input is a JSON object"} {
 		if strings.HasPrefix(head, begin) {
 			return true
 		}

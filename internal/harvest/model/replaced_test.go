@@ -15,14 +15,14 @@ import (
 
 func TestReplaced(t *testing.T) {
 	day := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	pairs := []draft.Pair{
-		{Earlier: "The deploy day is Tuesday.", Later: "We deploy on Thursdays now.", EarlierAt: day, LaterAt: day.AddDate(0, 0, 7)},
-		{Earlier: "The lobby is red.", Later: "We deploy on Thursdays now.", EarlierAt: day, LaterAt: day.AddDate(0, 0, 7)},
-	}
+	known := []draft.Dated{{Text: "The lobby is red.", At: day}, {Text: "The deploy day is Tuesday.", At: day}}
+	fresh := []draft.Dated{{Text: "The gate is grey.", At: day.AddDate(0, 0, 7)}, {Text: "We deploy on Thursdays now.", At: day.AddDate(0, 0, 7)}}
 	server := modeltest.Serve(t)
-	server.Replaces = func(earlier, _ string) bool { return strings.Contains(earlier, "Tuesday") }
-	got, err := client(t, server, model.Options{}).Replaced(t.Context(), pairs)
-	if err != nil || !slices.Equal(got, []bool{true, false}) {
+	server.Replaces = func(earlier, later string) bool {
+		return strings.Contains(earlier, "Tuesday") && strings.Contains(later, "Thursdays")
+	}
+	got, err := client(t, server, model.Options{}).Replaced(t.Context(), known, fresh)
+	if err != nil || len(got) != 2 || got[0] != nil || !slices.Equal(got[1], []int{1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	requests := server.Requests()
@@ -31,7 +31,7 @@ func TestReplaced(t *testing.T) {
 	}
 
 	prose := modeltest.Serve(t) // it answers with a sentence
-	if got, err := client(t, prose, model.Options{}).Replaced(t.Context(), pairs); !errors.Is(err, model.ErrUnusable) || got != nil {
+	if got, err := client(t, prose, model.Options{}).Replaced(t.Context(), known, fresh); !errors.Is(err, model.ErrUnusable) || got != nil {
 		t.Errorf("of prose: %v, %v", got, err)
 	}
 
@@ -40,7 +40,7 @@ func TestReplaced(t *testing.T) {
 		return "", "", nil
 	}})
 	defer asked.Close()
-	if got, err := asked.Replaced(t.Context(), pairs); got != nil || err != nil {
+	if got, err := asked.Replaced(t.Context(), known, fresh); got != nil || err != nil {
 		t.Errorf("of a client's model: %v, %v", got, err)
 	}
 }

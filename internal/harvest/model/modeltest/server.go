@@ -137,7 +137,7 @@ func (s *Server) next(req *Request) Play {
 		switch {
 		case req.filing() != nil:
 			return file
-		case req.pairs() != nil && s.Replaces != nil:
+		case s.Replaces != nil && req.comparison() != nil:
 			return s.judge
 		}
 		return talk

@@ -55,7 +55,7 @@ type Log struct {
 	leave func()       // leaveServer
 	left  atomic.Int64 // when leaveServer last reconnected, in Unix nanoseconds
 
-	stop    context.CancelFunc // cancels sweep
+	stop    context.CancelFunc // ends sweepOften
 	running sync.WaitGroup     // goroutines in the background, which Close waits for
 }
 
@@ -101,9 +101,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nc.Close()
 		return nil, unreachable(err)
 	}
-	life, stop := context.WithTimeout(context.Background(), sweepWait)
+	life, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	l.running.Go(func() { _ = l.sweep(life) }) // if it fails, the next Open sweeps
+	l.running.Go(func() { l.sweepOften(life) })
 	return l, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func (l *Log) transfer(ctx context.Context) (js jetstream.JetStream, s jetstream
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if js, err = jetstream.New(nc); err == nil {
-		s, err = js.ObjectStore(ctx, l.o.Prefix+"_snapshots")
+		s, err = js.ObjectStore(ctx, l.bucket())
 	}
 	if err != nil {
 		nc.Close()
@@ -171,7 +172,7 @@ func (p *paced) Read(b []byte) (int, error) {
 // It publishes a message and waits for its acknowledgement: the stream stores messages in order. Each
 // such message replaces the previous one.
 func (l *Log) settle(ctx context.Context, js jetstream.JetStream) error {
-	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
+	m := nats.NewMsg(l.chunkSubject(settleToken))
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	ctx, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
@@ -193,37 +194,103 @@ func (l *Log) drop(ctx context.Context, name string) error {
 	})
 }
 
-// sweepWait limits a sweep. The servers take seconds to list thousands of snapshots, so sweep runs in
-// the background.
-const sweepWait = 5 * time.Minute
+const (
+	// sweepWait limits a sweep. The servers take seconds to list thousands of snapshots, so sweep runs
+	// in the background.
+	sweepWait = 5 * time.Minute
+	// sweepPause is the time between two sweeps of a node.
+	sweepPause = time.Hour
+	// abandoned is the age of an incomplete snapshot's last chunk from which on sweep removes it. A
+	// sender waits at most settleWait between two chunks.
+	abandoned = 10 * time.Minute
+)
 
-// sweep removes outdated snapshots, which nodes leave that end before they delete them.
-func (l *Log) sweep(ctx context.Context) error {
-	all, err := l.snapshots.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		err = nil
+// sweepOften sweeps at once and then each sweepPause, until ctx ends. If a sweep fails, the next one
+// finds what it left.
+func (l *Log) sweepOften(ctx context.Context) {
+	for {
+		once, cancel := context.WithTimeout(ctx, sweepWait)
+		if err := l.sweep(once, time.Now().Add(-abandoned)); err != nil && ctx.Err() == nil {
+			slog.Debug("outdated snapshots could not be removed", "cause", err)
+		}
+		cancel()
+		select {
+		case <-time.After(sweepPause):
+		case <-ctx.Done():
+			return
+		}
 	}
-	by := map[string][]*jetstream.ObjectInfo{}
+}
+
+// sweep removes what nodes leave that end too early: outdated snapshots, and chunks of incomplete
+// snapshots whose last chunk is older than before. Either may contain text that was forgotten since.
+func (l *Log) sweep(ctx context.Context, before time.Time) error {
+	all, err := l.snapshots.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return err
+	}
+	complete, by := map[string]bool{}, map[string][]*jetstream.ObjectInfo{}
 	for _, o := range all {
 		key, _, _ := strings.Cut(o.Name, ".")
 		by[key] = append(by[key], o)
+		complete[l.chunkSubject(o.NUID)] = true
 	}
 	for key, some := range by {
-		if len(some) < 2 || err != nil {
+		if len(some) < 2 {
 			continue
 		}
-		var position uint64
-		if position, _, err = l.current(ctx, key); err != nil {
-			break
+		position, _, err := l.current(ctx, key)
+		if err != nil {
+			return err
 		}
 		for _, o := range some {
 			if _, digits, _ := strings.Cut(o.Name, "."); digits < fmt.Sprintf("%020d", position) {
-				err = errors.Join(err, l.drop(ctx, o.Name))
+				if err := l.drop(ctx, o.Name); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return err
+	return l.sweepChunks(ctx, complete, before)
 }
+
+// sweepChunks removes chunks that belong to no complete snapshot. complete has the subjects of
+// complete ones.
+func (l *Log) sweepChunks(ctx context.Context, complete map[string]bool, before time.Time) error {
+	s, err := l.js.Stream(ctx, "OBJ_"+l.bucket())
+	if err != nil {
+		return err
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(l.chunkSubject("*")))
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		if complete[subject] || subject == l.chunkSubject(settleToken) {
+			continue
+		}
+		last, err := s.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue // removed meanwhile
+		}
+		if err == nil && last.Time.Before(before) {
+			err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket returns the name of the bucket of snapshots.
+func (l *Log) bucket() string { return l.o.Prefix + "_snapshots" }
+
+// chunkSubject returns the subject of the chunks of an object.
+func (l *Log) chunkSubject(nuid string) string { return "$O." + l.bucket() + ".C." + nuid }
+
+// settleToken stands for an object in the subject of settle's messages.
+const settleToken = "settle"
 
 // Snapshot implements commitlog.Log. The reader requests the snapshot at the first Read.
 func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
@@ -267,12 +334,11 @@ func (l *Log) chunks(ctx context.Context, js jetstream.JetStream, from jetstream
 	if err != nil {
 		return nil, err
 	}
-	bucket := l.o.Prefix + "_snapshots"
-	s, err := js.Stream(once, "OBJ_"+bucket)
+	s, err := js.Stream(once, "OBJ_"+l.bucket())
 	if err != nil {
 		return nil, err
 	}
-	return &chunkReader{ctx: ctx, stream: s, subject: "$O." + bucket + ".C." + info.NUID, left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
+	return &chunkReader{ctx: ctx, stream: s, subject: l.chunkSubject(info.NUID), left: info.Chunks, sum: sha256.New(), want: info.Digest}, nil
 }
 
 // chunkReader reads the chunks of an object. It requests each chunk when it has read the one before.
