@@ -3,6 +3,7 @@ package consolidate_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
@@ -67,5 +68,24 @@ func TestReplaceable(t *testing.T) {
 	got := consolidate.Replaceable(fresh, known, 10)
 	if len(got) != 10 || got[0].Text != "The gates talk to mosquitto on port 1884." {
 		t.Errorf("asked about %+v", got)
+	}
+}
+
+// TestOneDraftReplacesNothingOfItself checks that a date in one fact of a model is no new value for
+// another fact of the same session. What a person said twice still has its last value.
+func TestOneDraftReplacesNothingOfItself(t *testing.T) {
+	const release = "The keyset paging release moved to Monday, 2026-04-13, because the app review at Apple hangs."
+	const index = "The index for keyset paging was not created yet on 2026-04-09, because Wen is out sick until 2026-04-13, and is still to do before the release."
+	for _, worded := range []ken.Status{ken.StatusInferred, ken.StatusObserved} {
+		st := opened(t)
+		write(t, st, said("s1", 0, release, status(worded)))
+		later := said("s1", 0, index, status(worded))
+		later.Evidence[0].FetchedAt = later.Evidence[0].FetchedAt.Add(time.Minute)
+		if _, err := consolidate.Learn(t.Context(), st, later, nil); err != nil {
+			t.Fatal(err)
+		}
+		if all := state(t, st); strings.Contains(all, "no longer") == (worded == ken.StatusInferred) {
+			t.Errorf("%s:\n%s", worded, all)
+		}
 	}
 }

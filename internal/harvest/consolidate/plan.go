@@ -95,7 +95,7 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if comparedKind(k.Kind) != ken.KindFact || judged {
+			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) {
 				break
 			}
 			n.readChange(fresh.Text)
@@ -134,6 +134,12 @@ func (n *candidate) readChange(fresh string) {
 		n.Relation = Updates
 	}
 	n.Why = strconv.Quote(c.is) + " replaces " + strconv.Quote(n.claim.Text[c.was.from:c.was.to])
+}
+
+// ofOneDraft reports whether a model worded k and the new claim in one session. It reports only the
+// last of several values, so neither of the two replaces the other.
+func (p *planner) ofOneDraft(k *ken.Claim) bool {
+	return k.Session != "" && k.Session == p.new.Session && k.Status == ken.StatusInferred && p.new.Status == ken.StatusInferred
 }
 
 // isOwn reports whether k is the new claim itself, as an earlier run stored it.
