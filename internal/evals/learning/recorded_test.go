@@ -142,7 +142,7 @@ func withRecordedModel(t *testing.T, set string, bound *Figures) {
 	if len(unknown) > len(judged)/20 {
 		t.Errorf("for %d new statements no judgement was recorded", len(unknown))
 	}
-	if f.Junk > bound.Junk || f.Recall < bound.Recall || f.Right < bound.Right || f.Updated < bound.Updated || f.Answered < bound.Answered || requests > 7*sessions/2 {
+	if f.Junk > bound.Junk || f.Recall < bound.Recall || f.Right < bound.Right || f.Updated < bound.Updated || f.Answered < bound.Answered || requests > 3*sessions {
 		t.Errorf("worse than %+v", bound)
 	}
 }

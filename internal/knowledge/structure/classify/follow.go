@@ -283,8 +283,8 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 		if err != nil {
 			return nil, fmt.Errorf("read a claim to be filed: %w", err)
 		}
-		if t.recent && !t.changed && k.SourceType == harvested && k.Session != "" {
-			continue // the end of its session asks about all its claims at once
+		if t.recent && k.SourceType == harvested && k.Session != "" && (!t.changed || k.AssignedBy == ken.AssignedByModel) {
+			continue // the end of its session asks about all its claims at once; a change is a note on an old value
 		}
 		if !Atomic(&k) || !isValid(&k, c.o.Now()) || !hasPrimary(&k) || !askable(&k) {
 			continue
