@@ -45,13 +45,13 @@ type Item struct {
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	Constraint bool      `json:"constraint,omitempty"`
 	Candidate  bool      `json:"rule_candidate,omitempty"` // a rule that no operator has approved
-	// Fallen is the new status of a claim that an earlier block of the conversation
+	// NewStatus is the new status of a claim that an earlier block of the conversation
 	// contained and that is now disputed or superseded; the item announces that. "" for any
 	// other item.
-	Fallen   Status   `json:"fallen,omitempty"`
-	Entities []string `json:"entities,omitempty"` // what it is about, as in the claim, the primary one first; not to be changed
-	Aspect   string   `json:"aspect,omitempty"`   // of the primary entity
-	Memory   bool     `json:"memory,omitempty"`   // it is in the memory part, which has a separate budget
+	NewStatus Status   `json:"fallen,omitempty"`
+	Entities  []string `json:"entities,omitempty"` // what it is about, as in the claim, the primary one first; not to be changed
+	Aspect    string   `json:"aspect,omitempty"`   // of the primary entity
+	Memory    bool     `json:"memory,omitempty"`   // it is in the memory part, which has a separate budget
 }
 
 // Cut is a candidate that was left out.

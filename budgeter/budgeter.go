@@ -184,7 +184,7 @@ const (
 
 func partOf(c *Candidate) int {
 	switch {
-	case c.Item.Constraint || c.Item.Fallen != "":
+	case c.Item.Constraint || c.Item.NewStatus != "":
 		return constraintPart
 	case c.Memory:
 		return memoryPart

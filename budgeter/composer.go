@@ -186,7 +186,7 @@ func (c *composer) fresh(i int32, p *piece, words []uint64) bool {
 		c.cut(i, ken.CutDuplicate, other)
 		return false
 	}
-	if c.o.Seen != nil && p.item.Fallen == "" && c.o.Seen(p.item.ID, p.item.Text) {
+	if c.o.Seen != nil && p.item.NewStatus == "" && c.o.Seen(p.item.ID, p.item.Text) {
 		c.cut(i, ken.CutDuplicate, "in the context already")
 		return false
 	}

@@ -58,7 +58,7 @@ func (c *composer) addConstraints(order []int32, others bool) {
 	c.restore(list, c.room-chars, c.tokens-tokens)
 	for _, k := range list {
 		p := c.at(k, k.level)
-		if k.level > 0 && p.item.Fallen == "" && c.o.Seen != nil && c.o.Seen(p.item.ID, p.item.Text) {
+		if k.level > 0 && p.item.NewStatus == "" && c.o.Seen != nil && c.o.Seen(p.item.ID, p.item.Text) {
 			c.cut(k.index, ken.CutDuplicate, "in the context already")
 			continue
 		}

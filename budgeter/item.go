@@ -124,8 +124,8 @@ func (e entry) piece(level int) piece {
 	if e.memory {
 		b.WriteString(" memory")
 	}
-	if it.Fallen != "" {
-		b.WriteString(", " + string(it.Fallen) + " since it was told")
+	if it.NewStatus != "" {
+		b.WriteString(", " + string(it.NewStatus) + " since it was told")
 	}
 	b.WriteString(" | ")
 	if it.CreatedAt.IsZero() {

@@ -234,7 +234,7 @@ func (k *Kept) variants(o *Options) []string {
 // levels appends the item at each level of compression, if the length matches.
 func (e entry) levels(out []string) []string {
 	most := 0
-	if e.item.Constraint || e.item.Fallen != "" {
+	if e.item.Constraint || e.item.NewStatus != "" {
 		most = maxLevel
 	}
 	for level := 0; level <= most; level++ {
@@ -247,7 +247,7 @@ func (e entry) levels(out []string) []string {
 func (e entry) as(text string, out []string) []string {
 	e.item.Text = text
 	out = e.fits(0, out)
-	if e.item.Constraint || e.item.Fallen != "" {
+	if e.item.Constraint || e.item.NewStatus != "" {
 		e.item.Heading = ""
 		out = e.fits(0, out)
 		e.item.Source = ""

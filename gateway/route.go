@@ -58,7 +58,7 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 	case path == "/console" || strings.HasPrefix(path, "/console/"):
 		return console, 0, "/console"
 	}
-	if r.Method == http.MethodGet && websocket.Asked(r.Header) {
+	if r.Method == http.MethodGet && websocket.IsUpgrade(r.Header) {
 		if d, ok := wire.DialectOf(raw); ok && d == wire.Responses {
 			return socketRoute, d, "/v1/responses (websocket)"
 		} else if ok {

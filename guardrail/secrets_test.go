@@ -158,7 +158,7 @@ func TestFewFalseAlarms(t *testing.T) {
 // What begins again and again is read once, and not to its end for each beginning: the
 // square of their number would take hours here.
 func TestTextsThatBeginAgainAndAgain(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, begins := range []string{"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n",
 		"kind: Secret ", "kind: Secret\ndata:\n a: b\n", "kind: Secret\ndata:{", "Cookie: a=b; ", "echo x | sudo -S ", "a:b | chpasswd ", "/user:a community a "} {
 		if found := Secrets(strings.Repeat(begins, 4_000_000/len(begins))); len(found) != 0 {

@@ -248,7 +248,7 @@ func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecisi
 	c := &turnDecision{text: b.Text, lastEvent: b.Event, restored: true, itemHashes: make(map[string]uint64, len(b.Items))}
 	for i := range b.Items {
 		in := &b.Items[i]
-		it := ken.Item{ID: in.ID, Owner: in.Owner, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
+		it := ken.Item{ID: in.ID, Owner: in.Owner, Kind: in.Kind, Trust: in.Trust, NewStatus: in.NewStatus, Text: in.Text}
 		c.itemHashes[in.ID] = in.Hash
 		if in.Stored {
 			c.addForgettable(it.Owner, it.ID)
@@ -287,7 +287,7 @@ func (c *turnDecision) storedBlock() *session.Block {
 	b := &session.Block{Place: c.storedAt.at.String(), Turn: c.receipt.Turn, At: c.receipt.At, Text: c.text, Event: c.lastEvent, Mode: c.receipt.Mode}
 	for i := range c.receipt.Items {
 		it := &c.receipt.Items[i]
-		in := session.BlockItem{ID: it.ID, Owner: it.Owner, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.itemHashes[it.ID], Stored: c.canForget(it)}
+		in := session.BlockItem{ID: it.ID, Owner: it.Owner, Kind: it.Kind, Trust: it.Trust, NewStatus: it.NewStatus, Hash: c.itemHashes[it.ID], Stored: c.canForget(it)}
 		if isExternal(it) {
 			in.Text = it.Text
 		}

@@ -462,7 +462,7 @@ func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 	move(ken.StatusDisputed)
 	second := ask("How do I restart the staging host of the ledger?")
 	it := inBlock(&second, ids[0])
-	if it == nil || it.Fallen != ken.StatusDisputed || second.Items[0].ID != ids[0] || !strings.Contains(second.Block, ", disputed since it was told |") || inBlock(&second, ids[1]) != nil {
+	if it == nil || it.NewStatus != ken.StatusDisputed || second.Items[0].ID != ids[0] || !strings.Contains(second.Block, ", disputed since it was told |") || inBlock(&second, ids[1]) != nil {
 		t.Errorf("%+v in\n%s", it, second.Block)
 	}
 	if third := ask("And how do I stop the staging host of the ledger?"); inBlock(&third, ids[0]) != nil {
@@ -470,7 +470,7 @@ func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 	}
 	move(ken.StatusVerified)
 	fourth := ask("So what is the staging host of the ledger called?")
-	if it := inBlock(&fourth, ids[0]); it == nil || it.Fallen != "" {
+	if it := inBlock(&fourth, ids[0]); it == nil || it.NewStatus != "" {
 		t.Errorf("it stands again, and %+v is told\n%s", it, fourth.Block)
 	}
 	if err := l.Operator().Recorded(t.Context()); err != nil {

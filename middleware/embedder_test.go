@@ -374,7 +374,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 // What was measured with another model, and what can't be read, does not count;
 // the next measurement takes its place.
 func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	root := t.TempDir()
 	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
@@ -415,7 +415,7 @@ func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 }
 
 func TestCalibrationSwitches(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for name, tt := range map[string]struct {
 		c       *config.Config
 		n       int

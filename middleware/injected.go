@@ -39,7 +39,7 @@ func historyOf(earlier []placedBlock) injectionHistory {
 			if it.Owner != "" && it.Kind != ken.KindDocument {
 				t.sharedBy[it.ID] = it.Owner
 			}
-			if it.Fallen != "" {
+			if it.NewStatus != "" {
 				delete(t.itemHashes, it.ID)
 				delete(t.sharedBy, it.ID)
 			}
@@ -67,7 +67,7 @@ func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidat
 		sup := c.Support(nil)
 		c = withOwnerSource(owner, c)
 		out = append(out, budgeter.Candidate{Distance: -1, Item: ken.Item{ID: c.ID, Owner: owner, Kind: c.Kind, Tier: sup.At(l.now(), l.cfg.Knowledge.DecayDays),
-			Trust: sup.Trust, CreatedAt: c.CreatedAt, Fallen: c.Status, Source: c.Source, Text: c.Text}})
+			Trust: sup.Trust, CreatedAt: c.CreatedAt, NewStatus: c.Status, Source: c.Source, Text: c.Text}})
 	}
 	if s, ok := st.proj.(store.Engine); ok && len(st.history.itemHashes) > 0 && st.lastEvent > st.history.lastEvent {
 		for _, id := range changedClaims(ctx, s, &st.history) {

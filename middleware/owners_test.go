@@ -341,7 +341,7 @@ func TestConversationsHearWhatFell(t *testing.T) {
 	must(t, s.Transition(t.Context(), ken.Transition{ID: id, To: ken.StatusDisputed, Evidence: []ken.Evidence{ken.FromHumanAssertion("ada", time.Now(), "")}}))
 	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Three times."}, ken.Message{Role: "user", Text: question})
 	r := l.Assemble(t.Context(), turn).Receipt
-	if len(r.Items) != 1 || r.Items[0].Fallen != ken.StatusDisputed || r.Items[0].Owner != "team" {
+	if len(r.Items) != 1 || r.Items[0].NewStatus != ken.StatusDisputed || r.Items[0].Owner != "team" {
 		t.Errorf("items %+v", r.Items)
 	}
 	turn = asked(question)

@@ -157,7 +157,7 @@ func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 func hasMessage(entries []session.Entry, m *ken.Message) bool {
 	written := clean.Text
 	if m.Role == "user" {
-		written = clean.Said
+		written = clean.PersonText
 	}
 	text := strings.TrimSpace(written(m.Text))
 	return slices.ContainsFunc(entries, func(e session.Entry) bool {

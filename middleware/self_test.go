@@ -15,7 +15,7 @@ import (
 // decisions, words alone. One miss is allowed, as a regression in ranking shows in
 // more than one.
 func TestKenKnowsItself(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	c := settings(func(c *config.Config) {
 		c.Repository.Index, c.Repository.GitCommits = true, 0
 		c.Repository.Exclude = []string{"self_test.go"} // it holds the questions

@@ -155,7 +155,7 @@ func TestPlaybooksFitTheirTurns(t *testing.T) {
 // for. Those of beam-dev are about building web applications: some of them a
 // playbook for adding an endpoint, or for deploying, does bear on.
 func TestForeignQuestionsGetNoPlaybook(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for set, most := range map[string]float64{"locomo-dev": 0.005, "cosqa-dev": 0.02, "beam-dev": 0.08} {
 		t.Run(set, func(t *testing.T) {
 			dir := evaldata.Dir(t, set)

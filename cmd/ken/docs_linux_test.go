@@ -35,7 +35,7 @@ import (
 //
 // above a snippet leave it out, and put it into a file of the project before the page begins.
 func TestDocs(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatal(err, pages)

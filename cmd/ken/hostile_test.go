@@ -248,7 +248,7 @@ func TestHostileRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, name := range []string{"OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DATABASE_URL", "HOSTILE_KEY"} {
 		t.Setenv(name, keyMark)
 	}

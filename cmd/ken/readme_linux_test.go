@@ -31,7 +31,7 @@ var elsewhere = map[string]string{
 // TestReadme runs the snippets of the README as they stand there, on a terminal and against
 // the scripted upstream. A text below a snippet is part of what it prints.
 func TestReadme(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func TestScripts(t *testing.T) {
 // PostgreSQL. CONFIGS has engine.yaml, which configures it, next.yaml, which has it as store.next, and
 // back.yaml, for the folder back.
 func TestEngineScripts(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	files, err := filepath.Glob("testdata/engines/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -87,7 +87,7 @@ func TestTextWithoutKnownTokensHasNoVector(t *testing.T) {
 // The recall that this deliberately coarse model is known to reach: a fault in
 // the tokenizer or the mapping shows as a fall, noise does not.
 func TestRecallOnCodeSearch(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	if testing.Short() {
 		t.Skip("embeds 6,000 functions")
 	}

@@ -20,7 +20,7 @@ import (
 // identifiers) with a plain BM25 over real questions. The floors are a little
 // under what was measured when they were made.
 func TestRecall(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for name, floor := range map[string]float64{"cosqa-dev": 0.55, "locomo-dev": 0.63} {
 		t.Run(name, func(t *testing.T) {
 			got := recallAt10(t, evaldata.Dir(t, name))

@@ -101,7 +101,7 @@ func open(t testing.TB, change ...func(*setup)) *rig {
 		f(&s)
 	}
 	if !s.raced {
-		race.LeaveToWhole(t)
+		race.SkipLong(t)
 	}
 	r := &rig{TB: t, project: consoletest.Project{Dir: dir}}
 	if !s.bare {

@@ -49,7 +49,7 @@ var kinds = []struct {
 // fault, the content of the disk is compared with the acknowledged changes. KEN_FAULTS is the
 // number of faults. KEN_KEEP is a folder for a copy of the disk of a failed run.
 func TestFaults(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	want := 24
 	if n, err := strconv.Atoi(os.Getenv("KEN_FAULTS")); err == nil {
 		want = n

@@ -13,10 +13,10 @@ func Pick[T any](usual, raced T) T {
 	return usual
 }
 
-// LeaveToWhole skips a long test if the race detector is on and the test could find no
+// SkipLong skips a long test if the race detector is on and the test could find no
 // more races than a short one, such as a test that reads much data in one goroutine.
 // make whole runs it.
-func LeaveToWhole(t testing.TB) {
+func SkipLong(t testing.TB) {
 	if Enabled {
 		t.Helper()
 		t.Skip("long, and no place for races: make whole runs it")

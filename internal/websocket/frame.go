@@ -158,8 +158,8 @@ func AppendFrame(b []byte, h Header, payload []byte) []byte {
 	return b
 }
 
-// Asked reports whether a request's headers ask for a WebSocket.
-func Asked(h http.Header) bool {
+// IsUpgrade reports whether a request's headers ask for a WebSocket.
+func IsUpgrade(h http.Header) bool {
 	return strings.EqualFold(strings.TrimSpace(h.Get("Upgrade")), "websocket")
 }
 

@@ -20,7 +20,7 @@ func processorTime(t *testing.T) time.Duration {
 
 // Time is linear in the number of repeated elements, whatever precedes them.
 func TestParseTakesWhatItTakes(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	const few, many = 4_000, 32_000      // bytes
 	const quick = 200 * time.Millisecond // what grows with its square takes longer
 	took := func(before, thing string, n int) time.Duration {

@@ -372,7 +372,7 @@ func commonEnds(a, b string) (head, tail int) {
 // In the real records, an edit changes one place per file, by no more than a status. Changing it back restores the
 // file.
 func TestEditRealRecords(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	src := evaldata.Dir(t, "adr")
 	files, err := filepath.Glob(filepath.Join(src, "0*.md"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestNoTwoLabelsOfAGraphOverlap(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	rects := regexp.MustCompile(`<text x="([-\d.]+)" y="([-\d.]+)" text-anchor="(\w+)" class="([\w ]+)">(?:<title>[^<]*</title>)?([^<]*)</text>`)
 	float := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
 	for range 60 {
@@ -62,7 +62,7 @@ func TestGraphsAreLaidOutByDistance(t *testing.T) {
 }
 
 func TestSweepsLessenCrossings(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	r := rand.New(rand.NewPCG(seed.Of(t), 0))
 	before, after := 0, 0
 	for range 40 {

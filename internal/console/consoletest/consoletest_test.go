@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // look opens a layer on the project as of the end of its story.
 func look(t *testing.T) (Project, *middleware.Layer) {
 	t.Helper()
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	p, err := furnished()
 	if err != nil {
 		t.Fatal(err)
@@ -409,7 +409,7 @@ func TestSynthetic(t *testing.T) {
 
 // The same options give the same names and ids, and others others.
 func TestSameAgain(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	p, err := furnished()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 // What a ledger has is what the book has: the newest at once, which there are within
 // a minute, and all that is said of them within an hour.
 func TestTurnsAreThoseOfTheBook(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, count := range race.Pick([]int{30, 150, 400}, []int{30, 100}) {
 		rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 		k := newKit(t, count, ledger.Options{})
@@ -131,7 +131,7 @@ func TestAForgottenSessionIsGone(t *testing.T) {
 
 // Many sessions are looked for in parts, and a part that fails is looked at again.
 func TestManySessionsAreLookedFor(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	k := newKit(t, 5000, ledger.Options{})
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 600 {

@@ -127,7 +127,7 @@ func TestWorseAndEqualLose(t *testing.T) {
 
 // The real tuning learns which words go together, from a base that does not know.
 func TestRealTuning(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	o := adapt.Options{Train: train.Options{Epochs: 12, Rate: 0.02, Workers: 1}}
 	m, r, err := adapt.Run(t.Context(), base(t), set(1200), o)
 	if err != nil {

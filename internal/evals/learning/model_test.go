@@ -68,7 +68,7 @@ func shown(req *modeltest.Request) map[int]string {
 // With a model that reports what is worth keeping, the harvest adds no junk and loses little. It
 // does not measure real models.
 func TestWithAGoodModel(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	cases, _, err := Load("testdata", "")
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func recordedReplaced(t *testing.T, file string) map[string][]string {
 // The answers were recorded from a large language model that was given the requests and nothing
 // else. docs/evals.md says which, and when.
 func TestWithARecordedModel(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for set, bound := range map[string]Figures{
 		"held-*":                {Junk: 0.27, Recall: 0.86, Right: 0.75, Updated: 0.45, Answered: 0.95},
 		"sealed/worlds-sealed":  {Junk: 0.11, Recall: 0.94, Right: 0.73, Updated: 0.87, Answered: 0.95},

@@ -309,7 +309,7 @@ func (r *Report) askOne(ctx context.Context, w *world, a Answer, id string, all,
 		block.WriteString(it.Text + "\n")
 		a.Items = append(a.Items, it.Text)
 		for _, o := range old {
-			if hasAll(it.Text, []string{o}) && !hasAll(it.Text, all) && !past.MatchString(it.Text) && it.Fallen == "" {
+			if hasAll(it.Text, []string{o}) && !hasAll(it.Text, all) && !past.MatchString(it.Text) && it.NewStatus == "" {
 				a.Why = "says " + o + " as if it were so"
 			}
 		}

@@ -23,7 +23,7 @@ import (
 //
 //	go test -run SixtySessions -v ./internal/evals/life
 func TestSixtySessionsOfWorkLeaveASmallStoreWithoutJunk(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	const seed, sessions = 1, 60
 	var c clock
 	c.set(time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC))

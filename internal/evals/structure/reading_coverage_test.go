@@ -13,7 +13,7 @@ import (
 //
 //	go test ./internal/evals/structure -run MostFacts -v
 func TestMostFactsAreAssignedByRules(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	t.Logf("%-9s %6s %8s %9s %8s %11s %10s", "", "facts", "assigned", "certain", "aspect", "constraints", "dependencies")
 	for _, s := range []struct {
 		facts func(testing.TB) []fact

@@ -122,7 +122,7 @@ func read(f *fact, given bool) reading.Reading {
 //
 //	go test ./internal/evals/structure -run JudgedFacts -v
 func TestRulesAgreeWithJudgedFacts(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	byHash := map[string]*fact{}
 	all := allFacts(t)
 	for i := range all {

@@ -11,7 +11,7 @@ import (
 // Three real conversations end to end. The bounds are wide: they catch a path
 // that measures something else, not a change of ranking.
 func TestLoCoMo(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	set, err := dataset.Open(t.Context(), evaldata.Dir(t, "locomo-dev"), dataset.Options{})
 	if err != nil {
 		t.Fatal(err)

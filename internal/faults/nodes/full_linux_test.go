@@ -97,7 +97,7 @@ func (c *crew) heard(words ...string) bool {
 // TestFaultsFullNode fills the disk of a node's folder, while the node serves owners and while it
 // opens them.
 func TestFaultsFullNode(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	d := newDisk(t, "32m")
 	nats := logtest.StartNATS(t, 3)
 	c := newCrew(t, []string{nats.URL(), nats.URL(), nats.URL()})
@@ -228,7 +228,7 @@ func TestFaultsFullServers(t *testing.T) {
 
 // TestFaultsFullPostgres fills the disk of PostgreSQL.
 func TestFaultsFullPostgres(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	d := newDisk(t, "160m")
 	pg := logtest.StartPostgresIn(t, d.dir)
 	c := newCrew(t, []string{pg.URL(), pg.URL(), pg.URL()})

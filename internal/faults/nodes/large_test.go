@@ -20,7 +20,7 @@ import (
 // The owner's file is larger than 40 MB, which is more than a move keeps in memory. In each engine,
 // another node takes the owner over. No claim may be lost, also none that is written between moves.
 func TestALargeOwner(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	const least = 40 << 20
 	dir := t.TempDir()
 	fill := shared.NewOwners(dir, 0, shared.Options{Store: bolt.Options{NoSync: true}})

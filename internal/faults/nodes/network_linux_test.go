@@ -145,7 +145,7 @@ func others(all []int, i int) []int {
 
 // inNamespace runs this test in a process with its own network namespace.
 func inNamespace(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -528,7 +528,7 @@ func TestFaultsNATS(t *testing.T) {
 }
 
 func TestFaultsPostgres(t *testing.T) {
-	race.LeaveToWhole(t) // TestFaultsPromotion includes these faults
+	race.SkipLong(t) // TestFaultsPromotion includes these faults
 	pg := logtest.StartPostgres(t)
 	var urls []string
 	var proxies []*proxy

@@ -79,7 +79,7 @@ var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(ad
 // TestFaultsSlowLinks makes all links between nodes, and between nodes and the engine, slow for the
 // time in KEN_SLOW, such as 2m. No owner may change its holder.
 func TestFaultsSlowLinks(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	length, err := time.ParseDuration(os.Getenv("KEN_SLOW"))
 	if err != nil {
 		length = 5 * time.Second

@@ -120,7 +120,7 @@ func TestDisguises(t *testing.T) {
 // A call that is as large as an answer may be, and claims that repeat themselves,
 // must not take the gateway's time.
 func TestHostileSizes(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	s := taint.NewSet()
 	for i := range 64 {
 		s.Add(fmt.Sprint(i), strings.Repeat("aa aa aa aa bb ", 10_000))

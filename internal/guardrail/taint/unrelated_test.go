@@ -62,7 +62,7 @@ func records(t testing.TB) (out []string) {
 // writes: none steers the other, so whatever is found is a false alarm. Each is
 // looked at against a whole session's worth of claims.
 func TestUnrelatedTextsAreClean(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	adr, chat, talk, code := records(t), corpus(t, "beam-dev", 2), corpus(t, "locomo-dev", 2), corpus(t, "cosqa-dev", 3)
 	for _, c := range []struct {
 		name          string

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // that testdata/cross.golden lists, each of them looked at by a person. It is the
 // precision of the decision among tens of thousands of pairs that nobody chose.
 func TestUnrelatedStatementsStayApart(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	var all []string
 	pair := map[[2]string]bool{}
 	for _, file := range files {

@@ -17,7 +17,7 @@ import (
 // share two words or more, next to none are taken for one another, and whoever
 // runs the test sees which.
 func TestRealSentencesStayApart(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	f, err := os.Open(filepath.Join(evaldata.Dir(t, "locomo-dev"), "corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)

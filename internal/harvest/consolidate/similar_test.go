@@ -44,7 +44,7 @@ func TestSimilarFindsWhatIsToBeMerged(t *testing.T) { recall(t, nil, 0.98) }
 
 // The same with a thousand turns of real conversations among them.
 func TestSimilarFindsItAmongConversations(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	b, err := os.ReadFile(filepath.Join(evaldata.Dir(t, "locomo-dev"), "corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)

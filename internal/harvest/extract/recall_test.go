@@ -20,7 +20,7 @@ import (
 // message and answer are 0 where a set doesn't name them. The floors are a little below what was reached. Without -v, only the default is
 // measured against them.
 func TestRecall(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	if testing.Short() {
 		t.Skip("some thousand turns")
 	}
@@ -78,7 +78,7 @@ func sessionsOf(c *corpus) (n int) {
 
 // What holds for every statement, on all real sessions.
 func TestStatementsOfRealSessions(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, load := range []func(testing.TB) *corpus{locomo, longmemeval, beam, hermes} {
 		c := load(t)
 		t.Run(c.name, func(t *testing.T) {

@@ -158,7 +158,7 @@ func TestThousandsOfFactsAreNotAllSearched(t *testing.T) {
 
 // For any facts: all are counted, and what stays is what it has to be.
 func TestLedgerBalances(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	pool := []string{"The user prefers small commits.", "I prefer small commits", "never push to main directly", "<think>", "ignore previous instructions",
 		"[redacted:jwt]", "at most 15 minutes old", "Yes", "", "一二三四", strings.Repeat("long ", 70), "Staging runs in eu-west-1", "Short. " + strings.Repeat("long ", 70)}
 	for seed := range uint64(60) {

@@ -59,7 +59,7 @@ func records(t *testing.T, set string) []string {
 
 // A guard against planted orders is worth nothing if it loses what people say.
 func TestPeopleAreNotTakenForAttackers(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, set := range []string{"locomo-dev", "beam-dev"} {
 		t.Run(set, func(t *testing.T) {
 			said, taken := 0, 0

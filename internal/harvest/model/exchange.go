@@ -197,7 +197,7 @@ func messages(tr *session.Transcript) []message {
 		e := &tr.Entries[i]
 		m := message{seq: e.Seq, shown: toolChars}
 		if e.Message.Role == "user" { // users may write about tags of reasoning
-			m.text = strings.TrimSpace(clean.Said(e.Message.Text))
+			m.text = strings.TrimSpace(clean.PersonText(e.Message.Text))
 		} else {
 			m.text = cleaned(e.Message.Text)
 		}

@@ -46,7 +46,7 @@ func builtIn(t *testing.T) embed.Embedder {
 // Rivals mix in any embedder with one weight; a poor one then hides what the
 // words had found.
 func TestRunTellsGoodEmbeddersFromBad(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	claims := notes(400)
 	good, bad := calibrated(t, builtIn(t), claims, calibrate.Options{Seed: 1}), calibrated(t, noise{}, claims, calibrate.Options{Seed: 1})
 	if good.Factor != 1 || good.Harms() || good.Questions < 150 || good.Records != 400 || good.Vector.MRR < 0.5*good.Keyword.MRR {
@@ -77,7 +77,7 @@ func TestRunOfFewRecordsStaysNeutral(t *testing.T) {
 }
 
 func TestRunIsDeterministic(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	claims := notes(200)
 	a, b := calibrated(t, builtIn(t), claims, calibrate.Options{Seed: 3, N: 60}), calibrated(t, builtIn(t), claims, calibrate.Options{Seed: 3, N: 60})
 	if diff := cmp.Diff(a, b); diff != "" {
@@ -117,7 +117,7 @@ func (s scaled) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 }
 
 func TestRunMeasuresTheUsualCosine(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	claims := notes(300)
 	if c := calibrated(t, builtIn(t), claims, calibrate.Options{}); c.Usual != 0 {
 		t.Errorf("the built-in embedder's usual cosine is %v, want the default", c.Usual)

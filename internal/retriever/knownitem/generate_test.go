@@ -161,7 +161,7 @@ func TestHolds(t *testing.T) {
 // Real collections: every kind gets its share, sources take turns, and the words
 // of a paraphrase differ from the text's.
 func TestRealCollections(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for name, claims := range map[string]func(t *testing.T) []ken.Claim{
 		"chat":       func(t *testing.T) []ken.Claim { return beir(t, "locomo-dev") },
 		"long chat":  func(t *testing.T) []ken.Claim { return beir(t, "beam-dev") },

@@ -63,7 +63,7 @@ func (c *coder) item(it *ken.Item) {
 	c.time(&it.CreatedAt)
 	c.bool(&it.Constraint)
 	c.bool(&it.Candidate)
-	c.name((*string)(&it.Fallen))
+	c.name((*string)(&it.NewStatus))
 	list(c, &it.Entities, (*coder).string)
 	c.string(&it.Aspect)
 	c.bool(&it.Memory)

@@ -31,13 +31,13 @@ type Block struct {
 
 // BlockItem is one item of a Block.
 type BlockItem struct {
-	Owner  string     `json:"owner,omitempty"` // who shares it; "" is the session's own owner
-	ID     string     `json:"id"`
-	Kind   ken.Kind   `json:"kind"`
-	Trust  ken.Trust  `json:"trust,omitzero"`
-	Fallen ken.Status `json:"fallen,omitempty"` // see ken.Item
-	Hash   uint64     `json:"hash"`             // hash of the item's text; the caller chooses the function
-	Stored bool       `json:"stored,omitempty"` // it is a claim of the store, and can be forgotten
+	Owner     string     `json:"owner,omitempty"` // who shares it; "" is the session's own owner
+	ID        string     `json:"id"`
+	Kind      ken.Kind   `json:"kind"`
+	Trust     ken.Trust  `json:"trust,omitzero"`
+	NewStatus ken.Status `json:"fallen,omitempty"` // see ken.Item
+	Hash      uint64     `json:"hash"`             // hash of the item's text; the caller chooses the function
+	Stored    bool       `json:"stored,omitempty"` // it is a claim of the store, and can be forgotten
 	// Text is the item's text if answers are searched for it, which is so for external
 	// items. "" for others; Block.Text has the text of all.
 	Text string `json:"text,omitempty"`

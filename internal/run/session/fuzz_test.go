@@ -44,7 +44,7 @@ func FuzzAppend(f *testing.F) {
 			m := e.Message
 			written := clean.Text
 			if m.Role == "user" {
-				written = clean.Said
+				written = clean.PersonText
 			}
 			if m.Text != "" && e.Cut == 0 && written(m.Text) != m.Text || !utf8.ValidString(m.Text) || len(m.Text) > limit {
 				t.Fatalf("kept text %q", m.Text)

@@ -364,7 +364,7 @@ func textOf(m *ken.Message) string {
 func cleanText(s string) string { return cleanedWith(clean.Text, s) }
 
 // cleanSaid is cleanText for a user's text.
-func cleanSaid(s string) string { return cleanedWith(clean.Said, s) }
+func cleanSaid(s string) string { return cleanedWith(clean.PersonText, s) }
 
 func cleanedWith(clean func(string) string, s string) string {
 	s = clean(s)

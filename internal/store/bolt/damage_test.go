@@ -209,7 +209,7 @@ func (l ledger) compareTold(t *testing.T, s *bolt.Store, how string, told bool) 
 // The store's file is damaged in many places, one at a time. It is never served wrongly,
 // never ends the process, and what the log or the rows still have is there after a repair.
 func TestDamageIsFoundAndMended(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	n := damages
 	if long, err := strconv.Atoi(os.Getenv("KEN_DAMAGES")); err == nil {
 		n = long

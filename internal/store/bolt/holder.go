@@ -169,7 +169,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
 	l.o.Log.Warn("the store is damaged and is rebuilt from its log", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
-	var report Mended
+	var report RepairReport
 	if err == nil {
 		report, err = s.rebuild(ctx)
 		l.db = s.db

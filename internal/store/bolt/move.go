@@ -60,8 +60,8 @@ type Standing struct {
 	Arrival Arrival
 }
 
-// Away returns an error that says why the store can't be used; nil if it can.
-func (s Standing) Away(owner string) error {
+// CheckUsable returns an error that says why the store can't be used; nil if it can.
+func (s Standing) CheckUsable(owner string) error {
 	if s.Moved.ID == "" && (s.Arrival.ID == "" || s.Arrival.Done) {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Store) checkNotMoved(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	return st.Away(s.o.Owner)
+	return st.CheckUsable(s.o.Owner)
 }
 
 // MayMove returns an error if the store can't be moved to another place. Errors: ken.ErrRefused

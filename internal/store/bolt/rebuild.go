@@ -25,8 +25,8 @@ const (
 	damagedFile = dbFile + ".damaged"
 )
 
-// Mended reports the damage that a rebuild found, and how it was handled.
-type Mended struct {
+// RepairReport reports the damage that a rebuild found, and how it was handled.
+type RepairReport struct {
 	Events   int      `json:"events"`             // number of events in the log
 	Lost     []uint64 `json:"lost,omitempty"`     // events that can't be read, by number
 	Salvaged []string `json:"salvaged,omitempty"` // claims that were taken from their rows, because the log lost some of their events
@@ -36,10 +36,10 @@ type Mended struct {
 }
 
 // Damage reports whether anything was damaged.
-func (m *Mended) Damage() bool { return len(m.Lost) > 0 || m.Values > 0 }
+func (m *RepairReport) Damage() bool { return len(m.Lost) > 0 || m.Values > 0 }
 
 // String returns the report in one line.
-func (m *Mended) String() string {
+func (m *RepairReport) String() string {
 	return fmt.Sprintf("%d of %d events could not be read; %d claims were taken from their rows, %d are lost; %d other values were left out",
 		len(m.Lost), m.Events, len(m.Salvaged), len(m.Missing), m.Values)
 }
@@ -62,7 +62,7 @@ func (s *Store) Rebuild(ctx context.Context) error {
 // Repair is Rebuild for a folder that no process has open and that may be too damaged to
 // be opened. Errors: ErrHeld; ErrCorrupt for a file of which nothing can be read, which
 // is left unchanged.
-func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
+func Repair(ctx context.Context, dir string, o Options) (RepairReport, error) {
 	o = o.withDefaults()
 	path := filepath.Join(dir, dbFile)
 	db, err := openDB(path, o)
@@ -72,7 +72,7 @@ func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
 		o.readOnly = false
 	}
 	if err != nil {
-		return Mended{}, err
+		return RepairReport{}, err
 	}
 	s := newStore(dir, o, db)
 	m, err := s.rebuild(ctx)
@@ -84,14 +84,14 @@ func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
 
 // rebuild builds the new file and swaps it in. It is called by the committer, or while
 // no process has the store open.
-func (s *Store) rebuild(ctx context.Context) (Mended, error) {
+func (s *Store) rebuild(ctx context.Context) (RepairReport, error) {
 	if s.replicated() {
-		return Mended{}, errReplicated
+		return RepairReport{}, errReplicated
 	}
 	tmp := filepath.Join(s.dir, rebuiltFile)
 	db, err := newDB(tmp, s.o)
 	if err != nil {
-		return Mended{}, fmt.Errorf("rebuild: %w", err)
+		return RepairReport{}, fmt.Errorf("rebuild: %w", err)
 	}
 	db.NoSync = true // until it is complete
 	f := &rebuildFold{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), chunks: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
@@ -176,7 +176,7 @@ func (s *Store) adopt(n *Store) {
 type rebuildFold struct {
 	ctx      context.Context
 	from, to *Store
-	report   Mended
+	report   RepairReport
 
 	refs      map[uuid.UUID]store.Ref // refs of the old rows: records keep them
 	chunks    map[uuid.UUID]bool      // chunks of files that were not copied yet

@@ -19,8 +19,8 @@ func Text(s string) string {
 	return s
 }
 
-// Said is Text for a person's text, which may mention reasoning tags.
-func Said(s string) string {
+// PersonText is Text for a person's text, which may mention reasoning tags.
+func PersonText(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripPastedReasoning(guardrail.Sanitize(s)))
 	return s
 }
@@ -105,7 +105,7 @@ func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	for _, e := range in {
 		clean := Text
 		if SaidByPerson(e) {
-			clean = Said
+			clean = PersonText
 		}
 		e.Detail = clean(e.Detail)
 		e.FetchedAt = NotAhead(e.FetchedAt, now)

@@ -116,7 +116,7 @@ func (j judged) recallAt10(t *testing.T, x *Index) (recall float64) {
 // speed, and must not cost answers: neither with the defaults, nor with as many
 // postings per document as an index of 100,000 documents gets.
 func TestBoundedWorkCostsNoRecall(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for _, set := range []string{"locomo-dev", "beam-dev", "cosqa-dev"} {
 		t.Run(set, func(t *testing.T) {
 			j := loadJudged(t, set)

@@ -43,7 +43,7 @@ func between(t testing.TB, o storetest.Options, so remote.ServerOptions, po remo
 // TestStoreOfAnotherBuild runs against a later build. Its structs have more fields, in another
 // order, and the new fields are set in its server's answers.
 func TestStoreOfAnotherBuild(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
 	storetest.Run(t, func(t *testing.T, o storetest.Options) ken.Store {
 		s, _ := between(t, o, remote.ServerOptions{}, po)

@@ -37,7 +37,7 @@ func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
 	}
 	standing, err := lock.Standing()
 	if err == nil {
-		err = standing.Away(owner)
+		err = standing.CheckUsable(owner)
 	}
 	if !w.follow(owner, err) {
 		return errors.Join(err, lock.Release())

@@ -94,7 +94,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 			return err
 		}
 		standing, err := lock.Standing()
-		if err = cmp.Or(err, standing.Away(t.owner)); err != nil {
+		if err = cmp.Or(err, standing.CheckUsable(t.owner)); err != nil {
 			return err
 		}
 		if t.comes != "" && !standing.Arrival.Holds(t.comes) {
@@ -131,7 +131,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 // for such an owner would keep taking the lease from each other.
 func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
 	standing, err := lock.Standing()
-	if err != nil || standing.Away(t.owner) == nil {
+	if err != nil || standing.CheckUsable(t.owner) == nil {
 		return err
 	}
 	at, _, err := lock.Mark()
@@ -144,7 +144,7 @@ func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
 	if standing, err = lock.Standing(); err != nil {
 		return err
 	}
-	return standing.Away(t.owner)
+	return standing.CheckUsable(t.owner)
 }
 
 // leaveOld handles a folder whose store has moved away. If it moved to this log, leaveOld clears
@@ -153,7 +153,7 @@ func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
 // does not become the beginning of a log.
 func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
 	standing, err := lock.Standing()
-	if err != nil || standing.Away(t.owner) == nil {
+	if err != nil || standing.CheckUsable(t.owner) == nil {
 		return err
 	}
 	at, _, err := lock.Mark()
@@ -187,7 +187,7 @@ func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
 	case is: // the log says where the store is now: follow checks it
 		return nil
 	}
-	return standing.Away(t.owner)
+	return standing.CheckUsable(t.owner)
 }
 
 // lose ends the right to write. It may be called repeatedly.

@@ -122,7 +122,7 @@ func (s *ownerConn) hold() (*role, error) {
 func isHere(lock *bolt.Lock, dir, owner string) error {
 	standing, err := lock.Standing()
 	if err == nil {
-		err = standing.Away(owner)
+		err = standing.CheckUsable(owner)
 	}
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func isHere(lock *bolt.Lock, dir, owner string) error {
 		return err
 	}
 	if standing, err = lock.Aside(); err == nil {
-		err = standing.Away(owner)
+		err = standing.CheckUsable(owner)
 	}
 	if err != nil || at.Position == 0 {
 		return err

@@ -210,12 +210,12 @@ func (m *mover) compare() (a bolt.Arrival, state string, err error) {
 	}
 	left, comes := old.Moved.ID != "", there.Arrival.ID != "" && there.Moved.ID == ""
 	switch {
-	case old.Moved.ID == "" && old.Away(m.owner) != nil:
-		return a, MoveWaits, old.Away(m.owner)
+	case old.Moved.ID == "" && old.CheckUsable(m.owner) != nil:
+		return a, MoveWaits, old.CheckUsable(m.owner)
 	case left && comes && there.Arrival.ID == old.Moved.ID && there.Arrival.Done:
 		return a, MoveDone, nil
 	case left && old.Moved.Place != m.to.Name && there.Arrival.ID != old.Moved.ID:
-		return a, MoveWaits, old.Away(m.owner)
+		return a, MoveWaits, old.CheckUsable(m.owner)
 	case left:
 		a.ID = old.Moved.ID
 		if !comes || there.Arrival.Done {

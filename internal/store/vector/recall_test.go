@@ -85,7 +85,7 @@ func recall(t *testing.T, x *Index, queries [][]float32, k int, accept func(uint
 // The default oversampling must not cost results on real texts: a model of 64
 // dimensions is the hard case, since it has the fewest bits.
 func TestBitsFindWhatTheExactScanFinds(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	model, err := static.Open(evaldata.Dir(t, "model2vec-tiny"))
 	if err != nil {
 		t.Fatal(err)

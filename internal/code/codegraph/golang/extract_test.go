@@ -143,7 +143,7 @@ func TestÖffnen(t *testing.T) {}
 
 // The time is linear for generated files, too.
 func TestDeepAndWideFiles(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for name, src := range map[string]string{
 		"chain":    "package x\nfunc f(a T) { a" + strings.Repeat(".b()", 20_000) + " }",
 		"parens":   "package x\nvar a = " + strings.Repeat("(", 20_000) + "1" + strings.Repeat(")", 20_000),

@@ -230,7 +230,7 @@ func TestLimits(t *testing.T) {
 
 // The project's own files, with whatever history they have, and real records.
 func TestRealRepositories(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	for name, dir := range map[string]string{"project": filepath.Join("..", "..", "..", ".."), "decisions": ""} {
 		t.Run(name, func(t *testing.T) {
 			if dir == "" {

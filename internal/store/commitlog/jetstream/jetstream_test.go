@@ -70,7 +70,7 @@ func TestManyBegin(t *testing.T) {
 
 // TestALargeSnapshot stores a snapshot that is larger than the buffers of the servers in memory.
 func TestALargeSnapshot(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	const size = 200 << 20
 	log, err := jetstream.Open(t.Context(), jetstream.Options{URL: logtest.StartNATS(t, 3).URL()})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // TestARecordThatTheStandbyLacks checks that a record which only the primary has is not acknowledged,
 // however often Append retries. The primary may be lost before the standby gets the record.
 func TestARecordThatTheStandbyLacks(t *testing.T) {
-	race.LeaveToWhole(t)
+	race.SkipLong(t)
 	p := logtest.StartPostgresPair(t)
 	l, err := postgres.Open(t.Context(), postgres.Options{URL: p.URL()})
 	if err != nil {
