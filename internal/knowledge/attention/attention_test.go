@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,18 +45,23 @@ type source interface {
 	Shelf() store.Shelf
 }
 
-// kit is a store with a clock that the test sets.
+// kit is a store with a clock that the test sets. The store reads it in the background, too.
 type kit struct {
 	*testing.T
 	source
-	now time.Time
+	clock atomic.Int64 // Unix nanoseconds
 }
+
+func (k *kit) now() time.Time          { return time.Unix(0, k.clock.Load()).UTC() }
+func (k *kit) set(at time.Time)        { k.clock.Store(at.UnixNano()) }
+func (k *kit) advance(d time.Duration) { k.clock.Add(int64(d)) }
 
 func each(t *testing.T, run func(k *kit)) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			k := &kit{T: t, now: epoch}
-			k.source = open(t, func() time.Time { k.now = k.now.Add(time.Millisecond); return k.now })
+			k := &kit{T: t}
+			k.set(epoch)
+			k.source = open(t, func() time.Time { k.advance(time.Millisecond); return k.now() })
 			run(k)
 		})
 	}
@@ -90,7 +96,7 @@ func (k *kit) supersede(old, next string) {
 
 func (k *kit) list(o ...attention.Options) []attention.Item {
 	k.Helper()
-	opt := attention.Options{Now: k.now}
+	opt := attention.Options{Now: k.now()}
 	if len(o) > 0 {
 		opt = o[0]
 	}
@@ -219,7 +225,7 @@ func TestArchivedAndExpiredClaimsAreNotListed(t *testing.T) {
 			k.Fatal(err)
 		}
 		k.write("The freeze may end on Friday.", sure(0.1), func(c *ken.Claim) { c.ExpiresAt = epoch.Add(day) })
-		k.now = epoch.Add(10 * day)
+		k.set(epoch.Add(10 * day))
 		if got := k.events(); got != "" {
 			k.Errorf("got %s", got)
 		}

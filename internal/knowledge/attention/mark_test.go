@@ -16,7 +16,7 @@ import (
 func (k *kit) mark(e attention.Event, id, reason string) (fresh bool) {
 	k.Helper()
 	fresh, err := attention.PutMark(context.Background(), k.Shelf(), attention.Mark{Event: e, Claim: id, Reason: reason, Session: "s1",
-		Actor: ken.Actor{Type: "agent", ID: "helper"}, At: k.now})
+		Actor: ken.Actor{Type: "agent", ID: "helper"}, At: k.now()})
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -54,11 +54,11 @@ func TestMarks(t *testing.T) {
 		if !k.mark(attention.ForgetRequested, id, "the user asked, token=ghp_16C7e42F292c6912E7710c838347Ae178B4a") || !k.mark(attention.DisputeRequested, rule, "") {
 			k.Error("a first request is not new")
 		}
-		k.now = k.now.Add(time.Hour)
+		k.advance(time.Hour)
 		if k.mark(attention.ForgetRequested, id, "again") {
 			k.Error("asked for again it is new")
 		}
-		items := k.marked(attention.Options{Now: k.now})
+		items := k.marked(attention.Options{Now: k.now()})
 		if len(items) != 2 {
 			k.Fatalf("queue %+v", items)
 		}
@@ -79,19 +79,19 @@ func TestMarks(t *testing.T) {
 			k.Fatal(err)
 		}
 		k.mark(attention.ForgetRequested, id, "please")
-		if items = k.marked(attention.Options{Now: k.now}); len(items) != 1 || items[0].Event != attention.DisputeRequested {
+		if items = k.marked(attention.Options{Now: k.now()}); len(items) != 1 || items[0].Event != attention.DisputeRequested {
 			k.Errorf("queue %+v", items)
 		}
 		if err := k.Transition(ctx, ken.Transition{ID: rule, To: ken.StatusDisputed, Reason: "no"}); err != nil {
 			k.Fatal(err)
 		}
-		if items = k.marked(attention.Options{Now: k.now, All: true}); len(items) != 1 {
+		if items = k.marked(attention.Options{Now: k.now(), All: true}); len(items) != 1 {
 			k.Errorf("queue with dismissed ones: %+v", items)
 		}
 		if n, err := attention.Forget(ctx, k.Shelf(), attention.Traces{Claims: []string{id, rule, "nobody"}}); err != nil || n != 2 {
 			k.Fatalf("%d, %v", n, err)
 		}
-		if items = k.marked(attention.Options{Now: k.now, All: true}); len(items) != 0 {
+		if items = k.marked(attention.Options{Now: k.now(), All: true}); len(items) != 0 {
 			k.Errorf("queue %+v", items)
 		}
 	})
@@ -115,7 +115,7 @@ func TestMarksOfNothing(t *testing.T) {
 func TestMarksAreBounded(t *testing.T) {
 	each(t, func(k *kit) {
 		for i := range 510 {
-			k.now = k.now.Add(time.Second)
+			k.advance(time.Second)
 			k.mark(attention.ForgetRequested, fmt.Sprintf("0198a000-0000-7000-8000-%012d", i), "")
 		}
 		n, first := 0, ""

@@ -116,7 +116,7 @@ func TestDismissedItemStaysAwayUntilItChanges(t *testing.T) {
 		if got := k.events(); got != "" {
 			k.Fatalf("dismissed, and still there: %s", got)
 		}
-		if all := k.list(attention.Options{Now: k.now, All: true}); len(all) != 2 {
+		if all := k.list(attention.Options{Now: k.now(), All: true}); len(all) != 2 {
 			k.Errorf("all are %+v", all)
 		}
 		k.move(id, ken.StatusVerified, "")

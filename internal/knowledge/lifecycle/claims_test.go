@@ -19,23 +19,23 @@ func TestSupersededClaimsAreArchivedAndStayQueryable(t *testing.T) {
 		k.must(k.Supersede(k.Context(), old, next))
 		fact := k.write("The port of payments is 8080.")
 		k.must(k.Supersede(k.Context(), fact, next))
-		k.now = epoch.Add(30*day - time.Second)
+		k.set(epoch.Add(30*day - time.Second))
 		if got := rows(k.plan(lifecycle.Default().Decay(90))); got != "" {
 			k.Fatalf("too early: %s", got)
 		}
-		k.now = epoch.Add(30 * day)
+		k.set(epoch.Add(30 * day))
 		changes := k.plan(lifecycle.Default().Decay(90))
 		if got := rows(changes); got != "archive superseded decision superseded>archived\narchive superseded fact superseded>archived" {
 			k.Fatalf("got %s", got)
 		}
 		c := changes[0]
-		if c.ID != old || c.What != "ADR-7" || c.Why != "superseded 30 days ago by "+next || !c.Due.Equal(k.now) || c.Count != 1 || c.Computed {
+		if c.ID != old || c.What != "ADR-7" || c.Why != "superseded 30 days ago by "+next || !c.Due.Equal(k.now()) || c.Count != 1 || c.Computed {
 			k.Errorf("got %+v", c)
 		}
 		if r := k.apply(changes); len(r.Done) != 2 {
 			k.Errorf("report %+v", r)
 		}
-		if a := k.claim(old).ArchivedAt; !a.Equal(k.now) {
+		if a := k.claim(old).ArchivedAt; !a.Equal(k.now()) {
 			k.Errorf("archived at %v", a)
 		}
 		events, err := k.History(k.Context(), old)
@@ -72,7 +72,7 @@ func TestArchivedLooksBehindWhatIsNotArchived(t *testing.T) {
 		for range 60 {
 			k.write("freeze freeze freeze")
 		}
-		k.now = epoch.Add(2 * day)
+		k.set(epoch.Add(2 * day))
 		k.apply(k.plan(lifecycle.Default().Decay(90)))
 		for _, question := range []string{"freeze", ""} {
 			found, err := lifecycle.Archived(k.Context(), k.stock, question, ken.Filter{}, 3)
@@ -90,7 +90,7 @@ func TestExpiredClaimsAreArchived(t *testing.T) {
 		k.write("The licence ends in May.", until(epoch.Add(60*day)))
 		both := k.write("The old freeze.", until(epoch.Add(day)))
 		k.must(k.Supersede(k.Context(), both, over))
-		k.now = epoch.Add(40 * day)
+		k.set(epoch.Add(40 * day))
 		changes := k.plan(lifecycle.Default().Decay(90))
 		if got := rows(changes); got != "archive superseded fact superseded>archived\narchive expired fact observed>archived" {
 			k.Fatalf("got %s", got)
@@ -100,7 +100,7 @@ func TestExpiredClaimsAreArchived(t *testing.T) {
 		}
 		p := lifecycle.Default().Decay(90)
 		p.ArchiveExpiredDays = 25
-		k.now = epoch.Add(70 * day)
+		k.set(epoch.Add(70 * day))
 		if got := rows(k.plan(p)); got != "" {
 			k.Errorf("before its time: %s", got)
 		}
@@ -115,7 +115,7 @@ func TestStructuralClaimsAreArchived(t *testing.T) {
 		task := k.write("Rotate the keys of payments.", about, ofKind(ken.KindEntity), func(c *ken.Claim) { c.ExpiresAt = epoch.Add(day) })
 		old := k.write("payments uses ledger", about, ofKind(ken.KindDependency))
 		k.must(k.Supersede(k.Context(), old, k.write("payments requires ledger", about, ofKind(ken.KindDependency))))
-		k.now = epoch.Add(40 * day)
+		k.set(epoch.Add(40 * day))
 		changes := k.plan(lifecycle.Default().Decay(90))
 		if got := rows(changes); got != "archive superseded dependency superseded>archived\narchive expired entity observed>archived" {
 			k.Fatalf("got %s", got)
@@ -144,10 +144,10 @@ func TestApprovedPatternsLapseAndCandidatesStay(t *testing.T) {
 		seen := pattern("go build succeeds", ken.StatusObserved)
 		late := pattern("make e2e succeeds", ken.StatusHypothesis)
 		k.write("a fact is no pattern")
-		k.now = epoch.Add(50 * day)
+		k.set(epoch.Add(50 * day))
 		k.must(k.Reinforce(k.Context(), seen, nil, ken.Actor{}))
 		k.must(k.Transition(k.Context(), ken.Transition{ID: late, To: ken.StatusObserved})) // approved today
-		k.now = epoch.Add(90 * day)
+		k.set(epoch.Add(90 * day))
 		changes := k.plan(lifecycle.Default().Decay(90))
 		if got := rows(changes); got != "demote patterns pattern observed>hypothesis\ndemote patterns pattern verified>hypothesis" &&
 			got != "demote patterns pattern verified>hypothesis\ndemote patterns pattern observed>hypothesis" {
@@ -207,13 +207,13 @@ func TestApplyLeavesAloneWhatHasChanged(t *testing.T) {
 		pattern := k.write("make test succeeds", ofKind(ken.KindPattern))
 		key := func(c *ken.Claim) { c.Key = "freeze" }
 		k.write("The freeze ends on Friday.", key, func(c *ken.Claim) { c.ExpiresAt = epoch.Add(day) })
-		k.now = epoch.Add(100 * day)
+		k.set(epoch.Add(100 * day))
 		changes := k.plan(lifecycle.Default().Decay(90))
 		if len(changes) != 2 {
 			k.Fatalf("got %s", rows(changes))
 		}
 		k.must(k.Reinforce(k.Context(), pattern, nil, ken.Actor{}))
-		k.write("The freeze ends on Monday.", key, func(c *ken.Claim) { c.ExpiresAt, c.UpdatedAt = epoch.Add(200*day), k.now })
+		k.write("The freeze ends on Monday.", key, func(c *ken.Claim) { c.ExpiresAt, c.UpdatedAt = epoch.Add(200*day), k.now() })
 		r := k.apply(changes)
 		if len(r.Done) != 0 || len(r.Skipped) != 2 || len(r.Failed) != 0 {
 			k.Errorf("report %+v", r)
@@ -232,7 +232,7 @@ func TestNeverSwitchesRulesOff(t *testing.T) {
 		k.write("proved", func(c *ken.Claim) {
 			c.Evidence = []ken.Evidence{{Kind: ken.EvidenceTestResult, ID: "T"}, {Kind: ken.EvidenceValidator, ID: "l"}}
 		})
-		k.now = epoch.Add(1000 * day)
+		k.set(epoch.Add(1000 * day))
 		if got := k.plan(lifecycle.Default().Decay(90)); len(got) != 4 {
 			k.Fatalf("by default: %s", rows(got))
 		}
@@ -253,7 +253,7 @@ func TestClockSetBack(t *testing.T) {
 		old := k.write("old")
 		k.must(k.Supersede(k.Context(), old, k.write("new")))
 		k.write("make test succeeds", ofKind(ken.KindPattern))
-		k.now = epoch.Add(-1000 * day)
+		k.set(epoch.Add(-1000 * day))
 		if got := rows(k.plan(lifecycle.Default().Decay(90))); got != "" {
 			k.Errorf("got %s", got)
 		}

@@ -36,11 +36,11 @@ func TestJournalsGoAfterTheirGraceAndSessionsLater(t *testing.T) {
 		k.must(err)
 		p := lifecycle.Default()
 		p.DoneJobsDays = lifecycle.Never
-		k.now = epoch.Add(7*day - time.Second)
+		k.set(epoch.Add(7*day - time.Second))
 		if got := rows(k.plan(p)); got != "" {
 			k.Fatalf("too early: %s", got)
 		}
-		k.now = epoch.Add(7 * day)
+		k.set(epoch.Add(7 * day))
 		changes := k.plan(p)
 		if got := rows(changes); got != "delete ephemeral journal harvested>deleted" || changes[0].ID != "session-one" {
 			k.Fatalf("got %s", got)
@@ -56,7 +56,7 @@ func TestJournalsGoAfterTheirGraceAndSessionsLater(t *testing.T) {
 		if again := k.plan(p); len(again) != 0 {
 			k.Errorf("planned again: %s", rows(again))
 		}
-		k.now = epoch.Add(366 * day)
+		k.set(epoch.Add(366 * day))
 		changes = k.plan(p)
 		if got := rows(changes); got != "delete ephemeral session harvested>deleted" {
 			k.Fatalf("a year later: %s", got)
@@ -82,7 +82,7 @@ func TestJournalAndSessionAtOnce(t *testing.T) {
 		if len(changes) != 1 || changes[0].ID != "session-gone" { // a deleted one has no grace
 			k.Fatalf("at once: %s", rows(changes))
 		}
-		k.now = epoch.Add(400 * day)
+		k.set(epoch.Add(400 * day))
 		changes = k.plan(p)
 		if len(changes) != 4 {
 			k.Fatalf("got %s", rows(changes))
@@ -110,11 +110,11 @@ func TestDoneJobsGoAndOthersStay(t *testing.T) {
 			},
 		})
 		k.must(err)
-		k.now = epoch.Add(30*day - time.Second)
+		k.set(epoch.Add(30*day - time.Second))
 		if got := rows(k.plan(lifecycle.Default())); got != "" {
 			k.Fatalf("too early: %s", got)
 		}
-		k.now = epoch.Add(31 * day)
+		k.set(epoch.Add(31 * day))
 		changes := k.plan(lifecycle.Default())
 		if got := rows(changes); got != "delete ephemeral job done>deleted" || !strings.Contains(changes[0].What, "good") {
 			k.Fatalf("got %s", got)

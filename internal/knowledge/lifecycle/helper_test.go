@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,17 +54,21 @@ func openBolt(t *testing.T, now func() time.Time) *bolt.Store {
 type kit struct {
 	*testing.T
 	stock
-	now     time.Time
+	clock   atomic.Int64 // Unix nanoseconds; the store reads it in the background
 	deps    lifecycle.Deps
 	journal *session.Journal
 	queue   *jobs.Queue
 }
 
+func (k *kit) now() time.Time   { return time.Unix(0, k.clock.Load()).UTC() }
+func (k *kit) set(at time.Time) { k.clock.Store(at.UnixNano()) }
+
 func each(t *testing.T, run func(k *kit)) {
 	for name, open := range stocks {
 		t.Run(name, func(t *testing.T) {
-			k := &kit{T: t, now: epoch}
-			clock := func() time.Time { return k.now }
+			k := &kit{T: t}
+			k.set(epoch)
+			clock := k.now
 			k.stock = open(t, clock)
 			k.journal = session.NewJournal(k.Shelf(), session.Options{Now: clock})
 			k.queue = jobs.NewQueue(k.Shelf(), jobs.Options{Now: clock, Keep: -1})

@@ -28,7 +28,7 @@ func (p *project) put(name, text string, age time.Duration) {
 	full := filepath.Join(p.root, filepath.FromSlash(name))
 	p.must(os.MkdirAll(filepath.Dir(full), 0o755))
 	p.must(os.WriteFile(full, []byte(text), 0o644))
-	at := p.now.Add(-age)
+	at := p.now().Add(-age)
 	p.must(os.Chtimes(full, at, at))
 }
 
@@ -65,7 +65,7 @@ func TestDecisionsAreArchived(t *testing.T) {
 		p.put("docs/adr/0003-bus.md", adr("accepted", "\nReplaces [the log](0002-log.md).\n"), 40*day)
 		p.put("docs/adr/0004-old.md", adr("rejected", ""), 400*day)
 		p.put("docs/adr/0005-fresh.md", adr("superseded by ADR-0003", ""), 2*day)
-		reg, err := decision.Open(t.Context(), p.root, decision.Options{Now: func() time.Time { return p.now }})
+		reg, err := decision.Open(t.Context(), p.root, decision.Options{Now: p.now})
 		p.must(err)
 		defer reg.Close()
 		p.deps.Decisions = reg
@@ -93,7 +93,7 @@ func TestDecisionsAreArchived(t *testing.T) {
 		}
 		off := lifecycle.Default()
 		off.ArchiveDecisionsDays = lifecycle.Never
-		p.now = p.now.Add(100 * day)
+		p.set(p.now().Add(100 * day))
 		if got := ofRule(p.plan(off), lifecycle.ArchiveDecisions); len(got) > 0 {
 			t.Errorf("switched off: %q", got)
 		}
@@ -173,15 +173,15 @@ func TestExpiredProvenanceIsArchived(t *testing.T) {
 			t.Fatal("not a store of provenance")
 		}
 		r, err := provenance.Record(t.Context(), s, provenance.Check{Validator: "go test", Target: "pay", Statement: "pay passes", Passed: true,
-			Evidence: []ken.Evidence{ken.FromExitCode("go test", 0)}, ExpiresAt: k.now.Add(day)}, k.now)
+			Evidence: []ken.Evidence{ken.FromExitCode("go test", 0)}, ExpiresAt: k.now().Add(day)}, k.now())
 		k.must(err)
-		k.now = k.now.Add(3 * day)
+		k.set(k.now().Add(3 * day))
 		plan := k.plan(lifecycle.Default())
 		if got := ofRule(plan, lifecycle.ArchiveExpired); !slices.Equal(got, []string{"finding " + r.ID}) {
 			t.Fatalf("%q", got)
 		}
 		k.apply(plan)
-		o := provenance.Options{Now: func() time.Time { return k.now }}
+		o := provenance.Options{Now: k.now}
 		v, err := provenance.Of(t.Context(), s, provenance.Query{Target: "pay", Expired: true}, o)
 		k.must(err)
 		if len(v.Claims) != 1 || v.Claims[0].ArchivedAt.IsZero() || !v.Claims[0].Expired {

@@ -67,16 +67,16 @@ func TestPagesAndWhatIsLeftOut(t *testing.T) {
 		t := k.T
 		var all []string
 		for i := range 25 {
-			k.now = epoch.Add(time.Duration(i) * time.Hour)
+			k.set(epoch.Add(time.Duration(i) * time.Hour))
 			all = append(all, k.write(fmt.Sprint("claim ", i), about("ledger")))
 		}
 		slices.Reverse(all) // the newest first
-		old := k.write("it was slow", about("ledger"), expires(k.now.Add(time.Minute)))
+		old := k.write("it was slow", about("ledger"), expires(k.now().Add(time.Minute)))
 		replaced := k.write("it was red", about("ledger"))
 		if err := k.Supersede(t.Context(), replaced, all[0]); err != nil {
 			t.Fatal(err)
 		}
-		k.now = k.now.Add(time.Hour)
+		k.set(k.now().Add(time.Hour))
 		v := k.of(provenance.Query{Target: "ledger"})
 		if !slices.Equal(ids(v), all[:20]) || v.Total != 25 || v.LeftOut != (provenance.LeftOut{Expired: 1, Superseded: 1}) {
 			t.Errorf("the first page: %d of %d, %+v", len(v.Claims), v.Total, v.LeftOut)
@@ -155,9 +155,9 @@ func TestWhyATier(t *testing.T) {
 			{ken.StatusObserved, []ken.Evidence{hashed("gone.go", "sha256:0")}, 1, ken.Guessed, "nothing that still stands: gone.go is gone"},
 		} {
 			name := fmt.Sprint("thing ", i)
-			k.now = epoch
+			k.set(epoch)
 			k.write(name, about(name), rests(tt.evidence...), func(c *ken.Claim) { c.Status = tt.status })
-			k.now = epoch.AddDate(0, 0, tt.days)
+			k.set(epoch.AddDate(0, 0, tt.days))
 			if c := k.of(provenance.Query{Target: name}).Claims[0]; c.Tier != tt.tier || c.Why != tt.why {
 				t.Errorf("%d: %s, %q", i, c.Tier, c.Why)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +26,14 @@ type claims interface {
 type kit struct {
 	*testing.T
 	claims
-	now  time.Time
-	root string
+	clock atomic.Int64 // Unix nanoseconds; the store reads it in the background
+	root  string
 }
 
 // each runs a test on every store.
+func (k *kit) now() time.Time   { return time.Unix(0, k.clock.Load()).UTC() }
+func (k *kit) set(at time.Time) { k.clock.Store(at.UnixNano()) }
+
 func each(t *testing.T, run func(k *kit)) {
 	for name, open := range map[string]func(t *testing.T, now func() time.Time) claims{
 		"memory": func(_ *testing.T, now func() time.Time) claims { return memory.New(memory.Options{Now: now}) },
@@ -47,8 +51,9 @@ func each(t *testing.T, run func(k *kit)) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := &kit{T: t, now: epoch, root: t.TempDir()}
-			k.claims = open(t, func() time.Time { return k.now })
+			k := &kit{T: t, root: t.TempDir()}
+			k.set(epoch)
+			k.claims = open(t, k.now)
 			run(k)
 		})
 	}
@@ -56,7 +61,7 @@ func each(t *testing.T, run func(k *kit)) {
 
 func (k *kit) write(text string, change ...func(*ken.Claim)) string {
 	k.Helper()
-	c := ken.Claim{Text: text, Kind: ken.KindFact, Confidence: 0.9, Importance: 0.5, CreatedAt: k.now, Evidence: []ken.Evidence{ken.FromArtifact("test", "")}}
+	c := ken.Claim{Text: text, Kind: ken.KindFact, Confidence: 0.9, Importance: 0.5, CreatedAt: k.now(), Evidence: []ken.Evidence{ken.FromArtifact("test", "")}}
 	for _, f := range change {
 		f(&c)
 	}
@@ -83,7 +88,7 @@ func (k *kit) of(q provenance.Query) provenance.View {
 }
 
 func (k *kit) options() provenance.Options {
-	return provenance.Options{Now: func() time.Time { return k.now }, DecayDays: 90, Root: k.root}
+	return provenance.Options{Now: k.now, DecayDays: 90, Root: k.root}
 }
 
 func (k *kit) file(name, text string) {
@@ -99,7 +104,7 @@ func (k *kit) file(name, text string) {
 
 func (k *kit) record(c provenance.Check) provenance.Recorded {
 	k.Helper()
-	r, err := provenance.Record(k.Context(), k, c, k.now)
+	r, err := provenance.Record(k.Context(), k, c, k.now())
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -126,7 +131,7 @@ func ids(v provenance.View) []string {
 // standing counts the claims about a target that a recall may return.
 func (k *kit) standing(target string) (n int) {
 	k.Helper()
-	refs, err := k.Referring(k.Context(), []string{target}, &ken.Filter{Now: k.now})
+	refs, err := k.Referring(k.Context(), []string{target}, &ken.Filter{Now: k.now()})
 	if err != nil {
 		k.Fatal(err)
 	}

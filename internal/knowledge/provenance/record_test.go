@@ -35,12 +35,12 @@ func TestTheSameVerdictAgain(t *testing.T) {
 		if tier := k.of(provenance.Query{Target: "pay"}).Claims[0].Tier; tier != ken.Inferred {
 			t.Errorf("one piece is %s", tier)
 		}
-		k.now = epoch.AddDate(0, 0, 100)
+		k.set(epoch.AddDate(0, 0, 100))
 		if r := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))); r.ID != first.ID || r.Outcome != provenance.Reinforced {
 			t.Fatalf("%+v", r)
 		}
 		c := k.claimOf(first.ID)
-		if len(c.Evidence) != 1 || !c.Evidence[0].FetchedAt.Equal(k.now) || c.Reinforcements != 1 {
+		if len(c.Evidence) != 1 || !c.Evidence[0].FetchedAt.Equal(k.now()) || c.Reinforcements != 1 {
 			t.Errorf("the same piece again: %+v", c)
 		}
 		k.record(passing("the tests of pay pass", ken.FromTestResult("TestRetry", "")))
@@ -48,7 +48,7 @@ func TestTheSameVerdictAgain(t *testing.T) {
 			t.Errorf("another piece: %+v", v.Claims)
 		}
 		more := passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))
-		more.ExpiresAt, more.About = k.now.Add(time.Hour), []string{"pay/retry.go", "Pay"}
+		more.ExpiresAt, more.About = k.now().Add(time.Hour), []string{"pay/retry.go", "Pay"}
 		if r := k.record(more); r.ID != first.ID || r.Outcome != provenance.Reinforced {
 			t.Fatalf("%+v", r)
 		}
@@ -69,7 +69,7 @@ func TestAVerdictThatTurns(t *testing.T) {
 		t := k.T
 		last := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
 		for i := range 40 {
-			k.now = k.now.Add(time.Minute)
+			k.set(k.now().Add(time.Minute))
 			c := failing("the tests of pay fail: TestRetry", ken.FromExitCode("go test ./pay", 1), ken.FromTestResult("TestRetry", "failed"))
 			if i%2 == 1 {
 				c = passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))
@@ -140,7 +140,7 @@ func TestARecordThatWasCutShort(t *testing.T) {
 	each(t, func(k *kit) {
 		t := k.T
 		k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
-		if _, err := provenance.Record(t.Context(), broken{k}, failing("they fail", ken.FromExitCode("go test ./pay", 1)), k.now); err == nil {
+		if _, err := provenance.Record(t.Context(), broken{k}, failing("they fail", ken.FromExitCode("go test ./pay", 1)), k.now()); err == nil {
 			t.Fatal("no error")
 		}
 		if n := k.standing("pay"); n != 2 {
@@ -174,7 +174,7 @@ func TestChecksThatLackSomething(t *testing.T) {
 			c := whole
 			drop(&c)
 			var e *ken.Error
-			if _, err := provenance.Record(t.Context(), k, c, k.now); !errors.As(err, &e) || e.Field != name || e.Code != ken.CodeInvalid {
+			if _, err := provenance.Record(t.Context(), k, c, k.now()); !errors.As(err, &e) || e.Field != name || e.Code != ken.CodeInvalid {
 				t.Errorf("without %s: %v", name, err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestRecordTogether(t *testing.T) {
 					if (i+j)%3 == 0 {
 						c = failing("pay fails", ken.FromExitCode("go test ./pay", 1))
 					}
-					if _, err := provenance.Record(t.Context(), k, c, k.now); err != nil && !errors.Is(err, ken.ErrRefused) {
+					if _, err := provenance.Record(t.Context(), k, c, k.now()); err != nil && !errors.Is(err, ken.ErrRefused) {
 						t.Error(err)
 					}
 				}

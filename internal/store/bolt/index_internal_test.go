@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -283,7 +284,9 @@ func TestMarksAgreeWithRows(t *testing.T) {
 	number := seed.Of(t)
 	r := rand.New(rand.NewPCG(number, 0))
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	o := Options{NoSync: true, Now: func() time.Time { return now }}
+	var clock atomic.Int64 // now in Unix nanoseconds, which the store reads in the background
+	clock.Store(now.UnixNano())
+	o := Options{NoSync: true, Now: func() time.Time { return time.Unix(0, clock.Load()).UTC() }}
 	dir := t.TempDir()
 	s, err := Open(ctx, dir, o)
 	if err != nil {
@@ -300,6 +303,7 @@ func TestMarksAgreeWithRows(t *testing.T) {
 	one := func() int { return r.IntN(len(ids)) }
 	for step := range 250 {
 		now = now.Add(time.Minute)
+		clock.Store(now.UnixNano())
 		did := "write"
 		switch n := r.IntN(12); {
 		case n < 5 || len(ids) < 3:
