@@ -118,8 +118,8 @@ func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 // reworded is the minimum share of a clause's terms in a part of a sentence that says the same.
 const reworded = 0.6
 
-// partEnds are the marks that end a part of a sentence.
-const partEnds = ",;.!?。，、；！？"
+// partEnd matches the end of a part of a sentence. A mark within a number or a name ends none.
+var partEnd = lazyregexp.New(`[,;.!?](?:\s|$)|[。，、；！？]`)
 
 // amendReworded returns text with a note behind the part of a sentence that has most terms of a
 // clause. It returns false if none has enough of them, or if text has the note.
@@ -128,22 +128,22 @@ func amendReworded(text, clause, note string) (string, bool) {
 	if len(want) < 2 || strings.Contains(text, note) {
 		return text, false
 	}
-	most, end := 0, 0
-	for from, at := 0, 0; from < len(text); from = at {
-		if at = strings.IndexAny(text[from:], partEnds); at < 0 {
-			at = len(text)
-		} else {
-			_, size := utf8.DecodeRuneInString(text[from+at:])
-			at += from + size
+	notes := pastNote.FindAllStringIndex(text, -1)
+	most, end, from := 0, 0, 0
+	for _, mark := range append(partEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		part := text[from:mark[0]]
+		from = mark[1]
+		if slices.ContainsFunc(notes, func(n []int) bool { return n[0] < mark[0] && mark[0] < n[1] }) {
+			continue // it ends within a note
 		}
-		has, n := analysis.Terms(text[from:at]), 0
+		has, n := analysis.Terms(part), 0
 		for _, w := range want {
 			if slices.Contains(has, w) {
 				n++
 			}
 		}
 		if n > most {
-			most, end = n, from+len(strings.TrimRight(text[from:at], partEnds))
+			most, end = n, mark[0]
 		}
 	}
 	if float64(most) < reworded*float64(len(want)) || most < 2 {

@@ -69,6 +69,8 @@ func TestAmendClauseOfASummary(t *testing.T) {
 	for text, want := range map[string]string{
 		"The user said that all art is by Ximena, that Mosswick's saves are JSON under user://slots, and asked for a fence.": "The user said that all art is by Ximena, that Mosswick's saves are JSON under user://slots (until 12 March 2026, now Saves are binary), and asked for a fence.",
 		"The user asked for a fence. Nothing was said about saves.":                                                          "",
+		"Saves in Mosswick 4.5 are JSON under user://slots. The fence stays.":                                                "Saves in Mosswick 4.5 are JSON under user://slots (until 12 March 2026, now Saves are binary). The fence stays.",
+		"The format is new (until 10 March 2026, now saves in Mosswick are written as JSON, under user://slots).":            "",
 		"": "",
 	} {
 		got, ok := c.AmendClause(text, day(12))

@@ -74,7 +74,7 @@ type Record struct {
 }
 
 // Lease says which node may write for an owner. It is advisory: the position that Append
-// checks is what keeps other nodes from writing.
+// checks makes an append fail if another node has written.
 type Lease struct {
 	Node     string // ID of the node that has the lease; "" for none
 	Address  string // where that node serves the owner

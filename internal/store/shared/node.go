@@ -56,7 +56,7 @@ type Node struct {
 	full time.Time           // when the folder's disk was last full; zero for never
 }
 
-// sighting is what this node has observed about another node.
+// sighting holds what this node observed about another node.
 type sighting struct {
 	beats  uint64
 	since  time.Time // when beats was last seen to change

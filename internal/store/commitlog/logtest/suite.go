@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) (log, again commitlog.Log)) {
 	}
 }
 
-// kit is what each test of the suite gets: a log, another log with the same data, and a context.
+// kit holds the input of each test of the suite: a log, another log with the same data, and a context.
 type kit struct {
 	t          *testing.T
 	log, again commitlog.Log
