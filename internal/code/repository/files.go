@@ -181,7 +181,7 @@ const (
 	gitIgnore = ".gitignore"
 	kenIgnore = ".kenignore" // in the same notation, for the index only; takes precedence over .gitignore in the same folder
 
-	maxIgnoreFile = 1 << 20 // bytes; a larger ignore file is not read
+	maxIgnoreFile = 1 << 20 // bytes; the rest of a larger ignore file is not read
 )
 
 // file is a candidate for indexing, with its data from the folder.

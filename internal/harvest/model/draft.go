@@ -161,7 +161,13 @@ func (c *Client) answer(ctx context.Context, t task, user string, reserve int, i
 	case first.usable():
 		return first, nil
 	}
-	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice in another form than requested: " + second.first(),
+	return nil, c.unusable("answered twice in another form than requested: " + second.first())
+}
+
+// unusable returns the error for an answer that is not in the form that was requested. did contains no
+// text of the session.
+func (c *Client) unusable(did string) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " " + did,
 		Try: "Set " + fieldModel + " to a model that follows a JSON schema, or leave it empty to extract by rules.", Err: ErrUnusable}
 }
 

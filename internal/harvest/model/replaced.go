@@ -45,7 +45,7 @@ func (c *Client) Replaced(ctx context.Context, known, fresh []draft.Dated) ([][]
 		problem = "replaced: not a list of pairs of numbers"
 	}
 	if problem != "" {
-		return nil, fmt.Errorf("%w: %s", ErrUnusable, problem)
+		return nil, c.unusable("answered in another form than requested: " + problem)
 	}
 	out := make([][]int, len(fresh))
 	for _, p := range pairs {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
@@ -31,8 +32,12 @@ func TestReplaced(t *testing.T) {
 	}
 
 	prose := modeltest.Serve(t) // it answers with a sentence
-	if got, err := client(t, prose, model.Options{}).Replaced(t.Context(), known, fresh); !errors.Is(err, model.ErrUnusable) || got != nil {
-		t.Errorf("of prose: %v, %v", got, err)
+	got, err = client(t, prose, model.Options{}).Replaced(t.Context(), known, fresh)
+	if !errors.Is(err, model.ErrUnusable) || got != nil {
+		t.Errorf("prose: %v, %v", got, err)
+	}
+	if kenErr := (*ken.Error)(nil); !errors.As(err, &kenErr) || !strings.Contains(kenErr.Msg, "it is prose and not a JSON object") || kenErr.Try == "" {
+		t.Errorf("prose: %v does not say what is wrong with the answer, and what to try", err)
 	}
 
 	asked := model.New(model.Options{Sample: func(context.Context, string, string, int) (string, string, error) {
