@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/builtin"
+	"github.com/kenlayer/ken/embed/transformer"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/code/repository/pairs"
@@ -291,6 +293,7 @@ type embedTrainOptions struct {
 	even      bool
 	questions bool
 	holdOut   int
+	teacher   string
 }
 
 func (a *commands) embedTrainCommand() *cobra.Command {
@@ -299,12 +302,14 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 		Use:   "train --out FILE PAIRS …",
 		Short: "Train an embedding table on pairs of texts",
 		Long: "Train an embedding table on files of pairs: one JSON object a line with the texts q and p, which belong together, and " +
-			"src, the name of their source. Files may be compressed (.gz). With the default options and the pairs that its model " +
-			"card lists, the built-in table comes out, on the same kind of processor to the byte.\n\n" +
+			"src, the name of their source. Files may be compressed (.gz). The model card of the built-in table has the options and " +
+			"the pairs of which it comes out, on the same kind of processor to the byte.\n\n" +
+			"With --teacher, the table starts from a sentence encoder's vectors of its words; two or three epochs are enough then.\n\n" +
 			"A training on a million pairs takes up to an hour. When it is stopped, it continues where the last epoch ended when it " +
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
-  ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl`,
+  ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl
+  ken embed train --out model.ken --teacher models/all-MiniLM-L6-v2 --epochs 2 pairs.jsonl.gz`,
 		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
@@ -312,7 +317,8 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
 	f.Uint64Var(&o.Seed, "seed", 1, "`N`, the seed of all random choices")
-	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is the default of the built-in table")
+	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is 10")
+	f.StringVar(&o.teacher, "teacher", "", "start from the vectors that the sentence encoder in this `FOLDER` has for single words")
 	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
 	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")
 	f.IntVar(&o.Workers, "workers", 0, "use `N` processors; 0 is all")
@@ -335,6 +341,13 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 		if err := a.CheckInput(f); err != nil {
 			return err
 		}
+	}
+	if o.teacher != "" {
+		teacher, err := transformer.Open(o.teacher, transformer.Options{Cores: cmp.Or(o.Workers, runtime.GOMAXPROCS(0))})
+		if err != nil {
+			return err
+		}
+		o.Teacher = teacher
 	}
 	p := a.Progress()
 	defer p.Done()

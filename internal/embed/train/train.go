@@ -11,6 +11,7 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
@@ -163,6 +164,9 @@ func (r *run) export() (*table.Model, error) {
 	info := o.Info
 	info.Recipe = fmt.Sprintf("recipe %d: %d pairs, %d epochs of batches of %d, rate %g, temperature %g, %d hard negatives, seed %d",
 		recipe, r.corpus.len(), o.Epochs, o.Batch, o.Rate, o.Temperature, o.Hard, o.Seed)
+	if o.Teacher != nil {
+		info.Recipe += ", teacher " + o.Teacher.Model()
+	}
 	return table.New(r.state.Tokens, r.state.rows.values, r.state.Dim, info)
 }
 
@@ -207,6 +211,11 @@ type Options struct {
 	// passages of its source that contain its query's rare words. 0 means 1, negative
 	// none.
 	Hard int
+	// Teacher, if not nil, is a sentence encoder whose vectors of single tokens are the
+	// start of Train; otherwise it starts from which tokens are neighbours in the pairs.
+	// Fewer epochs are better then, because the pairs teach less than it knows. Tune
+	// doesn't use it.
+	Teacher embed.Embedder
 	// Seed is the seed of all random choices.
 	Seed uint64
 	// Workers is the number of goroutines; <= 0 means one per processor.

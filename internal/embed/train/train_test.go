@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/embed/train"
 )
@@ -99,6 +100,34 @@ func TestTrainingBeatsTheInitialTable(t *testing.T) {
 		t.Errorf("%.2f of the held-out queries find their passage, %.2f before training", trained, initial)
 	}
 }
+
+// Nothing is learned from the pairs here: what the table knows is the teacher's.
+func TestTheTableStartsFromItsTeacher(t *testing.T) {
+	pairs, held := topics(40, 600, 1), topics(40, 40, 2)
+	o := quick()
+	teacher := mustTrain(t, pairs, o)
+	o.Rate, o.Epochs = 1e-12, 1
+	alone := found(t, mustTrain(t, pairs, o), held)
+	o.Teacher = teacher
+	taught := mustTrain(t, pairs, o)
+	if f := found(t, taught, held); f < 0.9 || f < alone+0.2 {
+		t.Errorf("%.2f of the held-out queries find their passage, %.2f without the teacher", f, alone)
+	}
+	if r := taught.Info().Recipe; !strings.HasSuffix(r, ", teacher "+teacher.Model()) {
+		t.Errorf("the recipe %q does not name the teacher", r)
+	}
+
+	o.Teacher = failing{teacher}
+	if _, err := train.Train(t.Context(), pairs, o); !errors.Is(err, errTeacher) || !strings.Contains(err.Error(), teacher.Model()) {
+		t.Errorf("a teacher that fails: %v", err)
+	}
+}
+
+var errTeacher = errors.New("no answer")
+
+type failing struct{ embed.Embedder }
+
+func (failing) Embed(context.Context, []string) ([][]float32, error) { return nil, errTeacher }
 
 func TestTrainIsDeterministic(t *testing.T) {
 	pairs := topics(20, 300, 1)

@@ -105,6 +105,9 @@ type state struct {
 func key(ctx context.Context, pairs []Pair, o *Options) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, recipe, o.Dim, o.Tokens, o.Epochs, o.Batch, o.Rate, o.Temperature, o.Hard, o.Seed, o.Info.Base, len(pairs))
+	if o.Teacher != nil {
+		fmt.Fprintln(h, o.Teacher.Model())
+	}
 	weighed := map[string]bool{}
 	for i, p := range pairs {
 		if i%4096 == 0 && ctx.Err() != nil {
