@@ -309,7 +309,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
   ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl
-  ken embed train --out model.ken --teacher models/all-MiniLM-L6-v2 --epochs 2 pairs.jsonl.gz`,
+  ken embed train --out model.ken --teacher MiniLM --epochs 2 pairs.jsonl`,
 		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
