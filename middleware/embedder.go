@@ -86,7 +86,7 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 		if m := install.Named(k.EmbedPath); m != nil {
 			var ok bool
 			if path, ok = m.Path(install.Folder()); !ok {
-				err := m.Missing(install.Folder())
+				err := m.Missing("knowledge.embed_path", install.Folder())
 				l.o.Log.Warn("the built-in embedder is used", "cause", err, "try", ken.Hint(err))
 				return l.builtinEmbedder()
 			}

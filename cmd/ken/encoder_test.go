@@ -37,3 +37,37 @@ func TestSentenceEncoderInEmbedPath(t *testing.T) {
 	}
 	check("embedder", "fail", "model.safetensors: a header of")
 }
+
+// A table starts from an encoder's vectors if --teacher names one, and from other rows without.
+func TestATableStartsFromAnEncoder(t *testing.T) {
+	dir := t.TempDir()
+	var pairs strings.Builder
+	for i := range 24 {
+		pairs.WriteString(`{"q":"start server ` + strings.Repeat("x", i) + `","p":"run the service","src":"a"}` + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pairs.jsonl"), []byte(pairs.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := filepath.Abs("../../embed/transformer/testdata/tiny-bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := func(out string, more ...string) (status int, stdout, stderr string) {
+		t.Chdir(dir)
+		return kenIn(t, dir, append([]string{"embed", "train", "-q", "--json", "--hold-out", "0", "--dim", "16", "--tokens", "200", "--epochs", "1", "--out", out, "pairs.jsonl"}, more...)...)
+	}
+	_, plain, _ := train("plain.ken")
+	status, taught, stderr := train("taught.ken", "--teacher", encoder)
+	if status != cli.ExitOK || !strings.Contains(gjson.Get(taught, "info.recipe").String(), ", teacher transformer:tiny-bert:") ||
+		gjson.Get(taught, "model").String() == gjson.Get(plain, "model").String() {
+		t.Errorf("%s%s", taught, stderr)
+	}
+	for teacher, says := range map[string]string{dir: "config.json", "all-MiniLM-L6-v2": "Run ken embed install all-MiniLM-L6-v2."} {
+		if status, _, stderr := train("none.ken", "--teacher", teacher); status == cli.ExitOK || !strings.Contains(stderr, says) {
+			t.Errorf("--teacher %s: %d, %s", teacher, status, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none.ken")); err == nil {
+		t.Error("a table was written without its teacher")
+	}
+}

@@ -291,7 +291,7 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 	facts := embedderOf(l, len(vecs[0]))
 	if m := install.Named(cfg.Knowledge.EmbedPath); m != nil && facts.Kind == kindStatic {
 		if _, ok := m.Path(install.Folder()); !ok {
-			return l, append(out, failed(check, m.Missing(install.Folder())))
+			return l, append(out, failed(check, m.Missing("knowledge.embed_path", install.Folder())))
 		}
 	}
 	f := passed(check, "%s, answers with %d dimensions in %s", facts.describe(), facts.Dim, took)

@@ -21,12 +21,14 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/transformer"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/code/repository/pairs"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/embed/train"
 	"github.com/kenlayer/ken/internal/trust"
@@ -309,7 +311,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
   ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl
-  ken embed train --out model.ken --teacher MiniLM --epochs 2 pairs.jsonl`,
+  ken embed train -o t.ken --teacher all-MiniLM-L6-v2 --epochs 2 pairs.jsonl`,
 		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
@@ -318,7 +320,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
 	f.Uint64Var(&o.Seed, "seed", 1, "`N`, the seed of all random choices")
 	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is 10")
-	f.StringVar(&o.teacher, "teacher", "", "start from the vectors that the sentence encoder in this `FOLDER` has for single words")
+	f.StringVar(&o.teacher, "teacher", "", "start from the vectors of single words of this sentence `ENCODER`: the name of an installed one, or a folder")
 	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
 	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")
 	f.IntVar(&o.Workers, "workers", 0, "use `N` processors; 0 is all")
@@ -343,11 +345,10 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 		}
 	}
 	if o.teacher != "" {
-		teacher, err := transformer.Open(o.teacher, transformer.Options{Cores: cmp.Or(o.Workers, runtime.GOMAXPROCS(0))})
-		if err != nil {
+		var err error
+		if o.Teacher, err = openTeacher(o.teacher, cmp.Or(o.Workers, runtime.GOMAXPROCS(0))); err != nil {
 			return err
 		}
-		o.Teacher = teacher
 	}
 	p := a.Progress()
 	defer p.Done()
@@ -391,6 +392,18 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 	fmt.Fprintf(a.Err, "%d pairs, %d dropped; of %d held out, mean reciprocal rank %.3f, %.3f found among ten\n",
 		len(pairs), dropped, score.Pairs, score.MRR, score.Recall10)
 	return a.showTable(m)
+}
+
+// openTeacher opens the sentence encoder that --teacher names: an installed one or a folder.
+func openTeacher(name string, cores int) (embed.Embedder, error) {
+	folder := name
+	if m := install.Named(name); m != nil {
+		var installed bool
+		if folder, installed = m.Path(install.Folder()); !installed {
+			return nil, m.Missing("teacher", install.Folder())
+		}
+	}
+	return transformer.Open(folder, transformer.Options{Cores: cores})
 }
 
 // pairs reads the files, removes the texts of --exclude, holds some texts out,

@@ -77,9 +77,9 @@ func Named(embedPath string) *Model {
 	return &models[i]
 }
 
-// Missing returns the error for a model that knowledge.embed_path names and that is not in dir.
-func (m *Model) Missing(dir string) error {
-	return &ken.Error{Code: ken.CodeUnavailable, Field: "knowledge.embed_path", Msg: "the embedder " + m.Name + " is not in " + dir + ", or not whole",
+// Missing returns the error for a model that a field names and that is not in dir.
+func (m *Model) Missing(field, dir string) error {
+	return &ken.Error{Code: ken.CodeUnavailable, Field: field, Msg: "the embedder " + m.Name + " is not in " + dir + ", or not whole",
 		Try: "Run ken embed install " + m.Name + "."}
 }
 

@@ -67,6 +67,7 @@ func distil(ctx context.Context, t *rows, tokens []string, o *Options) error {
 			vek32.Add_Inplace(mean, vectors[(from+i)*k:(from+i+1)*k])
 		}
 	}
+	report(o.Progress, Progress{Stage: "initial table", Done: n, Total: n})
 	vek32.MulNumber_Inplace(mean, 1/float32(n))
 	for i := range n {
 		vek32.Sub_Inplace(vectors[i*k:(i+1)*k], mean)

@@ -30,10 +30,10 @@ type kit struct {
 	root  string
 }
 
-// each runs a test on every store.
 func (k *kit) now() time.Time   { return time.Unix(0, k.clock.Load()).UTC() }
 func (k *kit) set(at time.Time) { k.clock.Store(at.UnixNano()) }
 
+// each runs a test on every store.
 func each(t *testing.T, run func(k *kit)) {
 	for name, open := range map[string]func(t *testing.T, now func() time.Time) claims{
 		"memory": func(_ *testing.T, now func() time.Time) claims { return memory.New(memory.Options{Now: now}) },

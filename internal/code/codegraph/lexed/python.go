@@ -35,7 +35,7 @@ type pythonReader struct {
 	lineLocals []binding // names that are bound only within one line; added when the whole file is known
 }
 
-// decorators reads the decorators before a definition.
+// decorators holds what the decorators before a definition say about it.
 type decorators struct {
 	first   int  // number of the first one's token, plus one; 0 for none
 	test    bool // it is a test
