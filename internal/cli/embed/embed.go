@@ -403,7 +403,11 @@ func openTeacher(name string, cores int) (embed.Embedder, error) {
 			return nil, m.Missing("teacher", install.Folder())
 		}
 	}
-	return transformer.Open(folder, transformer.Options{Cores: cores})
+	teacher, err := transformer.Open(folder, transformer.Options{Cores: cores})
+	if e := (*ken.Error)(nil); errors.As(err, &e) {
+		e.Field = "teacher" // not the key that usually names an encoder
+	}
+	return teacher, err
 }
 
 // pairs reads the files, removes the texts of --exclude, holds some texts out,
