@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -54,6 +55,7 @@ func conversations(t *testing.T) (out []session.Transcript) {
 // At least nine of ten facts that a harvest of a real conversation leaves standing have
 // an entity, an aspect and a kind: by rules alone, and with a model.
 func TestHarvestedFactsAreFiled(t *testing.T) {
+	race.SkipLong(t)
 	for _, with := range []string{"rules", "model"} {
 		t.Run(with, func(t *testing.T) {
 			sessions := conversations(t)
