@@ -306,12 +306,12 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 		Long: "Train an embedding table on files of pairs: one JSON object a line with the texts q and p, which belong together, and " +
 			"src, the name of their source. Files may be compressed (.gz). The model card of the built-in table has the options and " +
 			"the pairs of which it comes out, on the same kind of processor to the byte.\n\n" +
-			"With --teacher, the table starts from a sentence encoder's vectors of its words; two or three epochs are enough then.\n\n" +
+			"With --teacher, the table first learns a sentence encoder's vectors of its words and of some 400,000 of the texts.\n\n" +
 			"A training on a million pairs takes up to an hour. When it is stopped, it continues where the last epoch ended when it " +
 			"is started again: its state is in the file beside FILE whose name ends in .part until it is done.",
 		Example: `  ken embed train --out model.ken pairs.jsonl.gz
   ken embed train --out model.ken --exclude questions.jsonl --seed 7 pairs.jsonl
-  ken embed train -o t.ken --teacher all-MiniLM-L6-v2 --epochs 2 pairs.jsonl`,
+  ken embed train --out model.ken --teacher all-MiniLM-L6-v2 pairs.jsonl.gz`,
 		Args: cli.AtLeastOne("train: PAIRS are missing"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
@@ -319,8 +319,8 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
 	f.Uint64Var(&o.Seed, "seed", 1, "`N`, the seed of all random choices")
-	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is 10")
-	f.StringVar(&o.teacher, "teacher", "", "start from the vectors of single words of this sentence `ENCODER`: the name of an installed one, or a folder")
+	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is 10, or 1 with --teacher")
+	f.StringVar(&o.teacher, "teacher", "", "learn from this sentence `ENCODER` first: the name of an installed one, or a folder")
 	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
 	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")
 	f.IntVar(&o.Workers, "workers", 0, "use `N` processors; 0 is all")
@@ -403,7 +403,7 @@ func openTeacher(name string, cores int) (embed.Embedder, error) {
 			return nil, m.Missing("teacher", install.Folder())
 		}
 	}
-	teacher, err := transformer.Open(folder, transformer.Options{Cores: cores})
+	teacher, err := transformer.Open(folder, transformer.Options{Int8: true, Cores: cores})
 	if e := (*ken.Error)(nil); errors.As(err, &e) {
 		e.Field = "teacher" // not the key that usually names an encoder
 	}

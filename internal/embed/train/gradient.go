@@ -220,6 +220,13 @@ func newRows(n, dim int) *rows {
 
 func (t *rows) len() int { return len(t.square) }
 
+// restart forgets the state of the optimiser.
+func (t *rows) restart() {
+	clear(t.moment)
+	clear(t.square)
+	clear(t.seen)
+}
+
 func (t *rows) row(i int) []float32 { return t.values[i*t.dim : (i+1)*t.dim] }
 
 // update moves the rows of the step's tokens against their gradient.

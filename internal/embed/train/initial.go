@@ -3,7 +3,6 @@ package train
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,17 +23,14 @@ const (
 	noise = 0.05
 )
 
-// initial returns the table with which contrastive training starts. Tokens with similar
-// vectors of the teacher, or without a teacher with the same neighbours, have similar
-// rows. Rows of rare words are mixed with those of words with the same stem, and
+// initial returns the table with which training starts. Its rows are those of start, or
+// if that is nil, tokens with the same neighbours have similar rows. Rows of rare words are mixed with those of words with the same stem, and
 // frequent tokens have short rows.
-func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows, error) {
+func initial(ctx context.Context, c *corpus, tokens []string, start []float32, o *Options) (*rows, error) {
 	t := newRows(len(tokens), o.Dim)
 	frequencies := c.frequencies(len(tokens))
-	if o.Teacher != nil {
-		if err := distil(ctx, t, tokens, o); err != nil {
-			return nil, err
-		}
+	if start != nil {
+		t.values = start
 	} else if m := ppmi(ctx, sequence(c, frequencies, o), len(tokens), o); ctx.Err() == nil {
 		t.values = factor(ctx, m, o.Dim, o)
 	}
@@ -44,58 +40,6 @@ func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows
 	smoothRows(t, tokens, frequencies, o.Seed)
 	scale(t, frequencies)
 	return t, nil
-}
-
-// taughtAtOnce is the number of tokens that the teacher embeds in one call.
-const taughtAtOnce = 256
-
-// distil sets each row to the teacher's vector of its token alone, less the mean of all,
-// in the directions in which these vectors differ most (principal component analysis).
-// Model2vec starts the same way.
-func distil(ctx context.Context, t *rows, tokens []string, o *Options) error {
-	n, k := len(tokens), o.Teacher.Dim()
-	vectors := make([]float32, n*k)
-	mean := make([]float32, k)
-	for from := 0; from < n; from += taughtAtOnce {
-		report(o.Progress, Progress{Stage: "initial table", Done: from, Total: n})
-		some, err := o.Teacher.Embed(ctx, tokens[from:min(from+taughtAtOnce, n)])
-		if err != nil {
-			return fmt.Errorf("embed tokens with the teacher %s: %w", o.Teacher.Model(), err)
-		}
-		for i, v := range some { // an empty one if the teacher knows no part of the token
-			copy(vectors[(from+i)*k:(from+i+1)*k], v)
-			vek32.Add_Inplace(mean, vectors[(from+i)*k:(from+i+1)*k])
-		}
-	}
-	report(o.Progress, Progress{Stage: "initial table", Done: n, Total: n})
-	vek32.MulNumber_Inplace(mean, 1/float32(n))
-	for i := range n {
-		vek32.Sub_Inplace(vectors[i*k:(i+1)*k], mean)
-	}
-	covariance := make([]float64, k*k)
-	parallel(ctx, o.Workers, k, func(a int) {
-		row := covariance[a*k : (a+1)*k]
-		for i := range n {
-			v := vectors[i*k : (i+1)*k]
-			for b, x := range v {
-				row[b] += float64(v[a]) * float64(x)
-			}
-		}
-	})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	_, directions := eigen(covariance, k)
-	parallel(ctx, o.Workers, chunks(n), func(c int) {
-		from, to := chunk(c, n)
-		for i := from; i < to; i++ {
-			row := t.row(i)
-			for j := range min(t.dim, k) {
-				row[j] = vek32.Dot(vectors[i*k:(i+1)*k], directions[j*k:(j+1)*k])
-			}
-		}
-	})
-	return ctx.Err()
 }
 
 // smoothRows scales all rows to length 1 and mixes rows of rare words with the mean of the

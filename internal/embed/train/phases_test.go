@@ -187,7 +187,7 @@ func TestInitialTable(t *testing.T) {
 		c.source = append(c.source, 0)
 		c.query, c.passage = append(c.query, uint64(i)), append(c.passage, uint64(i+1))
 	}
-	rows, err := initial(t.Context(), c, tokens, &o)
+	rows, err := initial(t.Context(), c, tokens, nil, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,8 +91,20 @@ func (r *run) begin(ctx context.Context, pairs []Pair) error {
 	if err := r.cut(ctx, pairs); err != nil {
 		return err
 	}
-	if r.state.rows, err = initial(ctx, r.corpus, r.state.Tokens, r.o); err != nil {
+	var t *teacher
+	var start []float32
+	if r.o.Teacher != nil {
+		if t, start, err = newTeacher(ctx, r.state.Tokens, r.o); err != nil {
+			return err
+		}
+	}
+	if r.state.rows, err = initial(ctx, r.corpus, r.state.Tokens, start, r.o); err != nil {
 		return err
+	}
+	if t != nil {
+		if err := r.teach(ctx, t, pairs); err != nil {
+			return err
+		}
 	}
 	return r.save()
 }
@@ -113,6 +125,12 @@ func (r *run) cut(ctx context.Context, pairs []Pair) error {
 
 // warmUpShare is the share of the steps in which the rate rises.
 const warmUpShare = 0.05
+
+// warm returns the learning rate of a step as a share of the maximum.
+func warm(step, total int) float64 {
+	at := float64(step+1) / float64(total)
+	return min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3)
+}
 
 // epochs runs the remaining epochs.
 func (r *run) epochs(ctx context.Context) error {
@@ -148,8 +166,7 @@ func (r *run) epoch(ctx context.Context, tr *trainer, hard [][]int32, total int)
 	for _, pairs := range epoch(r.corpus, r.o.Batch, r.state.Epochs, r.o) {
 		step := r.state.Step
 		tr.batch.fill(r.corpus, pairs, hard, uint64(step), r.o)
-		at := float64(step+1) / float64(total)
-		if err := tr.step(ctx, step, r.o.Rate*min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3)); err != nil {
+		if err := tr.step(ctx, step, r.o.Rate*warm(step, total)); err != nil {
 			return err
 		}
 		r.state.Step++
@@ -172,8 +189,8 @@ func (r *run) export() (*table.Model, error) {
 
 // Progress is the progress of a run.
 type Progress struct {
-	Stage string // read, decontaminate, vocabulary, cut, initial table, negatives, train
-	// Done of Total; a Total of 0 is unknown. In the stage train, they count steps.
+	Stage string // read, decontaminate, vocabulary, cut, tokens, initial table, texts, teach, negatives, train
+	// Done of Total; a Total of 0 is unknown. In the stages teach and train, they count steps.
 	Done, Total int
 }
 
@@ -193,14 +210,14 @@ type Options struct {
 	// which results in a file of less than 8 MB with 256 dimensions. For Tune it is the
 	// maximum number of added tokens; <= 0 means 2,000.
 	Tokens int
-	// Epochs is the number of epochs over the pairs; <= 0 means 10, for Tune as many as
-	// make 300 steps, 2 to 20.
+	// Epochs is the number of epochs over the pairs; <= 0 means 10, with a Teacher 1, for
+	// Tune as many as make 300 steps, 2 to 20.
 	Epochs int
 	// Batch is the number of pairs in a step; <= 0 means 512, for Tune 256 or a quarter
 	// of the pairs, if that is less.
 	Batch int
 	// Rate is the maximum learning rate. It is reached after a twentieth of the steps
-	// and then falls to 0. <= 0 means 0.002, for Tune 0.0005.
+	// and then falls to 0. <= 0 means 0.002, with a Teacher 0.0006, for Tune 0.0005.
 	Rate float64
 	// Temperature divides the cosines in the loss, 0.025 or more; <= 0 means 0.05.
 	Temperature float64
@@ -211,9 +228,9 @@ type Options struct {
 	// passages of its source that contain its query's rare words. 0 means 1, negative
 	// none.
 	Hard int
-	// Teacher, if not nil, is a sentence encoder whose vectors of single tokens are the
-	// start of Train; otherwise it starts from which tokens are neighbours in the pairs.
-	// Fewer epochs are better then, because the pairs teach less than it knows. Tune
+	// Teacher, if not nil, is a sentence encoder. Train then starts from its vectors of
+	// single tokens, and learns those of some 400,000 texts of the pairs before it learns
+	// the pairs. Otherwise it starts from which tokens are neighbours in the pairs. Tune
 	// doesn't use it.
 	Teacher embed.Embedder
 	// Seed is the seed of all random choices.
@@ -233,9 +250,13 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Dim = cmp.Or(max(o.Dim, 0), 256)
 	o.Tokens = cmp.Or(max(o.Tokens, 0), 29_600)
-	o.Epochs = cmp.Or(max(o.Epochs, 0), 10)
+	epochs, rate := 10, 0.002
+	if o.Teacher != nil { // the pairs must not undo what it taught
+		epochs, rate = 1, 0.0006
+	}
+	o.Epochs = cmp.Or(max(o.Epochs, 0), epochs)
 	o.Batch = cmp.Or(max(o.Batch, 0), 512)
-	o.Rate = cmp.Or(max(o.Rate, 0), 0.002)
+	o.Rate = cmp.Or(max(o.Rate, 0), rate)
 	return o.common()
 }
 
@@ -292,8 +313,9 @@ const singleSourceShare = 0.6
 const (
 	streamInitial = iota + 1
 	streamQuestions
-	streamEpoch = 1 << 16
-	streamStep  = 1 << 32
+	streamTaught = 1 << 8
+	streamEpoch  = 1 << 16
+	streamStep   = 1 << 32
 )
 
 func draw(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
@@ -429,15 +451,21 @@ func (t *trainer) pool(ctx context.Context) {
 	parallel(ctx, t.o.Workers, chunks(b.texts()), func(c int) {
 		from, to := chunk(c, b.texts())
 		for i := from; i < to; i++ {
-			sum := t.sum(i)
-			clear(sum)
-			for _, id := range b.text(i) {
-				vek32.Add_Inplace(sum, t.table.row(int(id)))
-			}
+			sum := t.addRows(i)
 			t.part[0].inverse[i] = inverse(sum[:t.short])
 			t.part[1].inverse[i] = inverse(sum[:d])
 		}
 	})
+}
+
+// addRows computes the sum of text i.
+func (t *trainer) addRows(i int) []float32 {
+	sum := t.sum(i)
+	clear(sum)
+	for _, id := range t.batch.text(i) {
+		vek32.Add_Inplace(sum, t.table.row(int(id)))
+	}
+	return sum
 }
 
 func (t *trainer) sum(i int) []float32 { return t.sums[i*t.table.dim : (i+1)*t.table.dim] }

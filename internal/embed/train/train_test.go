@@ -123,6 +123,45 @@ func TestTheTableStartsFromItsTeacher(t *testing.T) {
 	}
 }
 
+// A teacher whose vectors of single words say nothing still teaches what its vectors of
+// texts say.
+func TestTheTableLearnsFromItsTeachersTexts(t *testing.T) {
+	pairs, held := topics(40, 4000, 1), topics(40, 40, 2)
+	o := quick()
+	o.Teacher = ofTexts{mustTrain(t, pairs, o)}
+	o.Rate, o.Epochs = 1e-12, 1
+	taught := mustTrain(t, pairs, o)
+	if f := found(t, taught, held); f < 0.9 {
+		t.Errorf("%.2f of the held-out queries find their passage", f)
+	}
+	o.Workers = 1
+	if !bytes.Equal(bytesOf(t, taught), bytesOf(t, mustTrain(t, pairs, o))) {
+		t.Error("one worker made another table than two")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress = func(p train.Progress) {
+		if p.Stage == "teach" {
+			cancel()
+		}
+	}
+	if _, err := train.Train(ctx, pairs, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled while the teacher's texts were learned: %v", err)
+	}
+}
+
+// ofTexts is a teacher that has no vector for a single word.
+type ofTexts struct{ embed.Embedder }
+
+func (e ofTexts) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := e.Embedder.Embed(ctx, texts)
+	for i, s := range texts {
+		if !strings.Contains(s, " ") {
+			vectors[i] = nil
+		}
+	}
+	return vectors, err
+}
+
 var errTeacher = errors.New("no answer")
 
 type failing struct{ embed.Embedder }
