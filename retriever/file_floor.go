@@ -5,7 +5,7 @@ import "math"
 // The floor for pieces of files. Chosen on 670 questions about 39 repositories, of which 130 have
 // no answer there: docs/decisions/0048.
 const (
-	fileEvidence = 0.22 // minimum evidence of the turn's pieces; with less, all are left out
+	fileEvidence = 0.25 // minimum evidence of the turn's pieces; with less, all are left out
 	fileWord     = 0.04 // evidence for each word of the question that one piece has
 	fileShare    = 0.4  // minimum score of a piece, as a part of the best piece's
 )

@@ -62,9 +62,9 @@ func TestHealthBetweenTwoMoments(t *testing.T) {
 		t.Error("another time is marked as chosen")
 	}
 	p = between(at.Add(-time.Minute), at.Add(time.Hour))
-	p.says("Turns 7 ", "2 without a block")
+	p.says("Turns 7 ", "3 without a block")
 	_, list := get(t, c, attr(p.one(`main a[href^="/console/turns?block=none"]`), "href"))
-	if got := listed(list); len(got) != 2 || got[0] != c.project.Turns["settlement 7"] {
+	if got := listed(list); len(got) != 3 || got[0] != c.project.Turns["settlement 7"] {
 		t.Errorf("%q", got)
 	}
 	between(at.Add(-20*24*time.Hour), at.Add(-19*24*time.Hour)).says("There was no turn in this time.")
