@@ -205,11 +205,11 @@ func trustInCosines(pool []*entry, isolated float64) float64 {
 // few others.
 const (
 	playbookFloor  = 0.1
-	playbookShare  = 0.1 // minimum part of the question's words that it is about
-	playbookWords  = 1.5 // minimum number of the question's words that it is about, unless
-	playbookLike   = 0.3 // its likeness to the question is at least this
-	playbookNext   = 0.6 // minimum evidence of a second playbook, as a part of the first one's
-	playbookCosine = 0.2 // assumed likeness of a playbook if it is unknown
+	playbookShare  = 0.1  // minimum part of the question's words that it is about
+	playbookWords  = 1.5  // minimum number of the question's words that it is about, unless
+	playbookLike   = 0.38 // its likeness to the question is at least this
+	playbookNext   = 0.6  // minimum evidence of a second playbook, as a part of the first one's
+	playbookCosine = 0.2  // assumed likeness of a playbook if it is unknown
 )
 
 // playbookMatch is a playbook that may fit the turn.
