@@ -159,7 +159,10 @@ func (r *release) notice() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ownNotices adds the licences of what the repository itself took from others.
+// attributions is the name of a file that credits the works from which a part of the program was computed.
+const attributions = "SOURCES.md"
+
+// ownNotices adds the licences and attributions of what the repository itself took from others.
 func (r *release) ownNotices(b *bytes.Buffer) error {
 	return filepath.WalkDir(r.root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -173,7 +176,7 @@ func (r *release) ownNotices(b *bytes.Buffer) error {
 			return nil
 		}
 		folder, err := filepath.Rel(r.root, filepath.Dir(path))
-		if err != nil || folder == "." || !licenceFile.MatchString(name) {
+		if err != nil || folder == "." || name != attributions && !licenceFile.MatchString(name) {
 			return err
 		}
 		data, err := os.ReadFile(path)

@@ -171,7 +171,7 @@ func TestFormulaNamesWhatWasBuilt(t *testing.T) {
 func TestLicencesAreKnown(t *testing.T) {
 	r := fake(t, "linux/amd64")
 	notice := string(r.licence[1].data)
-	for _, want := range []string{"github.com/google/uuid", "the Go standard library", "parts of guardrail", "BSD-3-Clause"} {
+	for _, want := range []string{"github.com/google/uuid", "the Go standard library", "parts of guardrail", "all-MiniLM-L6-v2", "BSD-3-Clause"} {
 		if !strings.Contains(notice, want) {
 			t.Errorf("NOTICE does not name %s", want)
 		}

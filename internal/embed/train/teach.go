@@ -13,7 +13,8 @@ import (
 
 const (
 	// taughtTexts is the approximate number of texts of the pairs that the teacher
-	// embeds, if there are as many. It takes some two milliseconds for each.
+	// embeds, if there are as many. Two cores embed some 2,000 in a second with
+	// all-MiniLM-L6-v2 in 8 bits.
 	taughtTexts = 400_000
 	// taughtQueries is the share of queries among these texts.
 	taughtQueries = 0.6
