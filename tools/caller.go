@@ -72,7 +72,7 @@ type Profile struct {
 // DefaultProfile is the profile that is listed by default.
 const DefaultProfile = "core"
 
-// core lists the tools that most agents need. A test in internal/tools/mcp limits their cost in
+// core lists the tools that most agents need. A test in internal/tools/mcpserver limits their cost in
 // tokens.
 var core = []string{"memory_recall", "knowledge_learn", "knowledge_dispute", "knowledge_explain", "forget_memory"}
 

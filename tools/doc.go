@@ -1,7 +1,7 @@
 // Package tools provides Ken's tools for agents: search the knowledge, learn, verify and
 // dispute claims, and explain why a claim was injected. A [Registry] holds the tools for
 // every interface: function calling (its method OpenAI, and package openaitools for
-// go-openai) and MCP (package internal/tools/mcp).
+// go-openai) and MCP (package internal/tools/mcpserver).
 //
 // A tool has a name, a description, Go types for its arguments and its answer, an effect on the
 // knowledge, and a required right. Schemas are derived from the types. To add a tool, write a file

@@ -27,7 +27,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 	keyusage "github.com/kenlayer/ken/internal/run/telemetry/usage"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/tools"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/tools"
 )

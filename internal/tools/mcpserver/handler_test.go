@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kenlayer/ken"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -28,7 +28,7 @@ const maxCore = 2000
 const maxAnswer = 1000
 
 // A list of tools is in every request of an agent. docs/tools.md states what each profile
-// costs; go test ./internal/tools/mcp -run ProfileCost -v prints it.
+// costs; go test ./internal/tools/mcpserver -run ProfileCost -v prints it.
 func TestProfileCost(t *testing.T) {
 	count, err := tokens.Counter("o200k_base")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 	"github.com/kenlayer/ken/internal/run/session"
-	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/internal/tools/mcpserver"
 )
 
 // talkAndHarvest ends a session in which something was decided, and returns what came of it.
