@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/exchange"
 )
 
 // Configuration keys that an error may name.
@@ -28,31 +23,31 @@ const (
 
 // explain converts a failed embeddings request into an error that says what to do. ctx
 // is the caller's.
-func (e *Embedder) explain(ctx context.Context, x *exchange, err error) error {
-	if x.status == http.StatusNotFound || x.aboutModel() {
+func (e *Embedder) explain(ctx context.Context, x *exchange.Exchange, err error) error {
+	if x.Status == http.StatusNotFound || aboutModel(x) {
 		return e.explainModel(ctx, x)
 	}
 	return e.explainList(ctx, x, err)
 }
 
 // explainList is explain without checking whether the model is served.
-func (e *Embedder) explainList(ctx context.Context, x *exchange, err error) error {
+func (e *Embedder) explainList(ctx context.Context, x *exchange.Exchange, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	case x.status == 0:
+	case x.Status == 0:
 		return e.unreachable(err)
-	case x.ok():
+	case x.OK():
 		return e.unreadable(x)
-	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
+	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: e.quoted(x, "refused the key"),
 			Try: "Put a valid key into the environment variable that " + fieldKey + " names."}
-	case x.status == http.StatusTooManyRequests:
+	case x.Status == http.StatusTooManyRequests:
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.quoted(x, "has had too many requests"),
-			Try: "Wait, or ask for a higher limit or quota.", Err: throttled(x.header)}
-	case x.status >= 500:
+			Try: "Wait, or ask for a higher limit or quota.", Err: x.Throttled()}
+	case x.Status >= 500:
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.quoted(x, "failed"), Try: "See the gateway's own log."}
-	case x.status == http.StatusNotFound:
+	case x.Status == http.StatusNotFound:
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.quoted(x, "has no such path"), Try: tryVersion}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Msg: e.quoted(x, "refused the request"),
@@ -63,10 +58,10 @@ const tryVersion = "Check " + fieldURL + ": it usually ends in /v1."
 
 // quoted returns "URL did something (500): message", or a note that the response is a
 // web page.
-func (e *Embedder) quoted(x *exchange, did string) string {
-	s := fmt.Sprintf("%s %s (%d)", e.address, did, x.status)
-	switch message := x.message(); {
-	case x.isPage():
+func (e *Embedder) quoted(x *exchange.Exchange, did string) string {
+	s := fmt.Sprintf("%s %s (%d)", e.address, did, x.Status)
+	switch message := x.Message(); {
+	case x.IsPage():
 		return s + ": it answered with a web page"
 	case message != "":
 		if e.opts.Key != "" {
@@ -79,33 +74,23 @@ func (e *Embedder) quoted(x *exchange, did string) string {
 
 // unreachable returns the error for a request without a response.
 func (e *Embedder) unreachable(err error) error {
-	out := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the gateway runs, and check " + fieldURL + "."}
-	var dns *net.DNSError
-	var timeout net.Error
-	switch {
-	case errors.Is(err, errTooLong):
-		out.Code, out.Field = ken.CodeInvalid, fieldURL
-		out.Msg, out.Try = e.address+" does not answer like an embeddings API", tryVersion
-	case errors.Is(err, syscall.ECONNREFUSED):
-		out.Msg = "nothing listens at " + e.address
-	case errors.As(err, &dns) && dns.IsNotFound:
-		out.Msg = "no host of the name in " + e.address
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		out.Msg = e.address + " did not answer in time"
-		out.Try = "See whether the gateway is overloaded or still loads the model."
-	default:
-		out.Msg = "can't reach " + e.address
+	if errors.Is(err, exchange.ErrTooLong) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.address + " does not answer like an embeddings API", Try: tryVersion, Err: err}
 	}
-	out.Err = err
-	return out
+	msg, late := exchange.Unreachable(e.address, err)
+	try := "See that the gateway runs, and check " + fieldURL + "."
+	if late {
+		try = "See whether the gateway is overloaded or still loads the model."
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: msg, Try: try, Err: err}
 }
 
 // unreadable returns the error for a successful response without vectors.
-func (e *Embedder) unreadable(x *exchange) error {
+func (e *Embedder) unreadable(x *exchange.Exchange) error {
 	switch {
-	case x.isPage():
+	case x.IsPage():
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.address + " answered with a web page instead of JSON", Try: tryVersion}
-	case strings.Contains(string(x.body), "NaN"):
+	case strings.Contains(string(x.Body), "NaN"):
 		return e.wrong(x, "numbers that are NaN")
 	}
 	return e.wrong(x, "something that is not the API's JSON")
@@ -113,8 +98,8 @@ func (e *Embedder) unreadable(x *exchange) error {
 
 // wrong returns the error for a response that can't be used although it reports
 // success.
-func (e *Embedder) wrong(x *exchange, detail string) error {
-	if message := x.errorField(); message != "" { // 200 with an error inside
+func (e *Embedder) wrong(x *exchange.Exchange, detail string) error {
+	if message := x.ErrorField(); message != "" { // 200 with an error inside
 		detail = message
 	}
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("%s answered wrongly for %s: %s", e.address, e.opts.Model, detail),
@@ -132,25 +117,8 @@ func (e *Embedder) otherDimension(got, want int) error {
 		Try: "Restart to use the new model; what was embedded with the old one is embedded again."}
 }
 
-// throttled reads Retry-After: seconds, or a date.
-func throttled(h http.Header) error {
-	value := h.Get("Retry-After")
-	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
-		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
-	}
-	// A date is relative to the server's own clock, if the response has its time.
-	if until, err := http.ParseTime(value); err == nil {
-		now, err := http.ParseTime(h.Get("Date"))
-		if err != nil {
-			now = time.Now()
-		}
-		return &embed.Throttled{After: max(until.Sub(now), 0)}
-	}
-	return nil
-}
-
 // explainModel checks whether the gateway serves the model.
-func (e *Embedder) explainModel(ctx context.Context, x *exchange) error {
+func (e *Embedder) explainModel(ctx context.Context, x *exchange.Exchange) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
@@ -184,7 +152,7 @@ func enumerate(models []string) string {
 	if n := len(models) - most; n > 0 {
 		models, more = models[:most], fmt.Sprintf(" and %d more", n)
 	}
-	return clean(strings.Join(models, ", "), 600) + more
+	return exchange.Clip(strings.Join(models, ", "), 600) + more
 }
 
 func soundsLike(model string) int {
@@ -193,5 +161,3 @@ func soundsLike(model string) int {
 	}
 	return 0
 }
-
-var _ api.HTTPDoer = (*exchange)(nil)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/exchange"
 )
 
 var _ embed.Embedder = (*Embedder)(nil)
@@ -156,14 +157,14 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Timeout)
 	defer cancel()
-	x := &exchange{http: e.http}
+	x := &exchange.Exchange{HTTP: e.http, Limit: bodyLimit}
 	answer, err := e.client(x).CreateEmbeddings(ctx, api.EmbeddingRequestStrings{
 		Input:      texts,
 		Model:      api.EmbeddingModel(e.opts.Model),
 		Dimensions: e.opts.Dimensions,
 	})
-	if err != nil && x.ok() {
-		answer, err = decodeBase64(x.body, err)
+	if err != nil && x.OK() {
+		answer, err = decodeBase64(x.Body, err)
 	}
 	if err != nil {
 		return nil, e.explain(caller, x, err)
@@ -176,7 +177,7 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 }
 
 // accept checks the vectors of a response and scales them to unit length.
-func (e *Embedder) accept(x *exchange, vectors [][]float32) error {
+func (e *Embedder) accept(x *exchange.Exchange, vectors [][]float32) error {
 	for i, v := range vectors {
 		if err := embed.Unit(v); err != nil {
 			return e.wrong(x, fmt.Sprintf("vector %d: %v", i, err))
@@ -194,7 +195,7 @@ func (e *Embedder) Models(ctx context.Context) ([]string, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Timeout)
 	defer cancel()
-	x := &exchange{http: e.http}
+	x := &exchange.Exchange{HTTP: e.http, Limit: bodyLimit}
 	list, err := e.client(x).ListModels(ctx)
 	if err != nil {
 		return nil, e.explainList(caller, x, err)
@@ -207,7 +208,7 @@ func (e *Embedder) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (e *Embedder) client(x *exchange) *api.Client {
+func (e *Embedder) client(x *exchange.Exchange) *api.Client {
 	config := api.DefaultConfig(e.opts.Key)
 	config.BaseURL = e.opts.BaseURL
 	config.HTTPClient = x

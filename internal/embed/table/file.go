@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/embed/safetensors"
 )
 
 const (
@@ -54,7 +53,7 @@ func Open(data []byte) (*Model, error) {
 // Read opens the file at path and keeps it in memory. Errors are *ken.Error: not found,
 // invalid for a file that is not a table, or as in Open.
 func Read(path string) (*Model, error) {
-	data, err := readFile(path)
+	data, err := safetensors.ReadFile(path, maxFile)
 	if err != nil {
 		code, try := ken.CodeInvalid, "Name a file that ken embed train has written."
 		if errors.Is(err, fs.ErrNotExist) {
@@ -63,26 +62,6 @@ func Read(path string) (*Model, error) {
 		return nil, &ken.Error{Code: code, Msg: "read embedding table " + path, Err: err, Try: try}
 	}
 	return Open(data)
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("not a file of at most %d MiB", maxFile>>20)
-	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, err
-	}
-	return data, nil
 }
 
 // parse checks everything that later code relies on.

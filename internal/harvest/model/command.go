@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/embed/exchange"
 )
 
 // A command receives the rules and the data as one text on its standard input, and prints
@@ -54,7 +55,7 @@ func (c *Client) runCommand(ctx context.Context, t task, talk []turn) (string, e
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return "", c.explain(ctx, &exchange{}, err, talk)
+		return "", c.explain(ctx, &reply{}, err, talk)
 	case out.over:
 		return "", c.commandError(ken.CodeInvalid, fmt.Sprintf("prints more than %d MiB", commandLimit>>20), "See what it prints; the answer alone is read.", nil)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -77,7 +78,7 @@ func (c *Client) commandError(code ken.Code, what, try string, err error) error 
 // repeats what was sent or contains a secret, because errors are logged.
 func (c *Client) complaint(said string, talk []turn) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	last := clip(lines[len(lines)-1], errorChars)
+	last := exchange.Clip(lines[len(lines)-1], errorChars)
 	if last == "" || repeats(last, talk) || len(guardrail.Secrets(last)) > 0 {
 		return ""
 	}

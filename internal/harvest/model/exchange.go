@@ -1,12 +1,9 @@
 package model
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +14,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/embed/exchange"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/clean"
 )
@@ -24,40 +22,18 @@ import (
 // bodyLimit is the maximum size of an answer, in bytes: a thousand times the usual size.
 const bodyLimit = 8 << 20
 
-var errTooLong = fmt.Errorf("the answer is longer than %d MiB", bodyLimit>>20)
+// reply is the answer to one request.
+type reply struct{ exchange.Exchange }
 
-// exchange carries one request for go-openai and records the answer, because the library's
-// errors don't contain an answer that it could not parse.
-type exchange struct {
-	http   *http.Client
-	status int // 0 if there was no answer
-	header http.Header
-	body   []byte
+func (c *Client) reply() *reply {
+	return &reply{exchange.Exchange{HTTP: c.opts.HTTPClient, Limit: bodyLimit}}
 }
 
-// Do implements go-openai's HTTPDoer.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	req.Header.Set("X-Ken", "off") // if the endpoint is a Ken, it must not learn from these requests
-	resp, err := x.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > bodyLimit {
-		return nil, errTooLong
-	}
-	x.status, x.header, x.body = resp.StatusCode, resp.Header, body
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
+// Do sends the request. If the endpoint is a Ken, it must not learn from it.
+func (x *reply) Do(req *http.Request) (*http.Response, error) {
+	req.Header.Set("X-Ken", "off")
+	return x.Exchange.Do(req)
 }
-
-func (x *exchange) ok() bool { return x.status >= 200 && x.status < 300 }
-
-var _ api.HTTPDoer = (*exchange)(nil)
 
 // turn is one message of the conversation with the model after the rules.
 type turn struct{ role, text string }
@@ -115,7 +91,7 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 }
 
 // send sends one request.
-func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm bool) (*exchange, api.ChatCompletionResponse, error) {
+func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm bool) (*reply, api.ChatCompletionResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	req := api.ChatCompletionRequest{
@@ -134,12 +110,12 @@ func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm
 			req.ResponseFormat.JSONSchema = &api.ChatCompletionResponseFormatJSONSchema{Name: t.name, Schema: t.schema, Strict: true}
 		}
 	}
-	x := &exchange{http: c.opts.HTTPClient}
+	x := c.reply()
 	answer, err := c.client(x).CreateChatCompletion(ctx, req)
 	return x, answer, err
 }
 
-func (c *Client) client(x *exchange) *api.Client {
+func (c *Client) client(x *reply) *api.Client {
 	config := api.DefaultConfig(c.opts.APIKey)
 	config.BaseURL = strings.TrimSuffix(c.opts.BaseURL, "/")
 	config.HTTPClient = x

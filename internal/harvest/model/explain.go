@@ -4,21 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/embed/exchange"
 )
 
 // Keys of the configuration that errors refer to.
@@ -67,7 +64,7 @@ func withoutPassword(address string) string {
 
 // explain converts the result of a request to an error for the user. ctx is the
 // caller's. talk is what was sent; the error must not contain any of it.
-func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []turn) error {
+func (c *Client) explain(ctx context.Context, x *reply, err error, talk []turn) error {
 	said := func(did string) string { return c.endpointMessage(x, did, talk) }
 	switch {
 	case ctx.Err() != nil:
@@ -75,20 +72,20 @@ func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []tur
 			Try: "Run it again: the session's messages are kept. If it takes too long, choose a faster " + fieldModel + ".", Err: ctx.Err()}
 	case errors.Is(err, api.ErrChatCompletionInvalidModel):
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " is no chat model", Try: tryName, Err: err}
-	case x.status == 0:
+	case x.Status == 0:
 		return c.unreachable(err)
-	case x.ok():
+	case x.OK():
 		return c.unreadable(x, talk)
-	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
+	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: said("refused the key"), Try: tryKey}
-	case x.status == http.StatusTooManyRequests:
+	case x.Status == http.StatusTooManyRequests:
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: said("has had too many requests"),
-			Try: "Wait, ask for a higher limit or quota, or set another " + fieldModel + ".", Err: throttled(x.header)}
-	case x.status >= 500 || x.status == http.StatusRequestTimeout:
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: said("failed"), Try: "See the endpoint's own log, or set another " + fieldModel + ".", Err: throttled(x.header)}
-	case x.status == http.StatusNotFound || x.aboutModel():
+			Try: "Wait, ask for a higher limit or quota, or set another " + fieldModel + ".", Err: x.Throttled()}
+	case x.Status >= 500 || x.Status == http.StatusRequestTimeout:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: said("failed"), Try: "See the endpoint's own log, or set another " + fieldModel + ".", Err: x.Throttled()}
+	case x.Status == http.StatusNotFound || x.aboutModel():
 		return c.notServed(ctx, x, talk)
-	case x.aboutLength() || x.status == http.StatusRequestEntityTooLarge:
+	case x.aboutLength() || x.Status == http.StatusRequestEntityTooLarge:
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("accepts only shorter requests"),
 			Try: "Set " + fieldWindow + " to the tokens that " + c.opts.Model + " reads at once, or choose another " + fieldModel + "."}
 	}
@@ -98,33 +95,24 @@ func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []tur
 
 // unreachable explains why there was no answer.
 func (c *Client) unreachable(err error) error {
-	out := &ken.Error{Code: ken.CodeUnavailable, Try: tryRun, Err: err}
-	var dns *net.DNSError
-	var timeout net.Error
-	switch {
-	case errors.Is(err, errTooLong):
-		out.Code, out.Field = ken.CodeInvalid, fieldURL
-		out.Msg, out.Try = c.address+" does not answer like a chat API", tryURL
-	case errors.Is(err, syscall.ECONNREFUSED):
-		out.Msg = "nothing listens at " + c.address
-	case errors.As(err, &dns) && dns.IsNotFound:
-		out.Msg = "no host of the name in " + c.address
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		out.Msg = c.address + " did not answer in time"
-		out.Try = "Raise " + fieldTimeout + ", or set " + fieldModel + " to a faster model."
-	default:
-		out.Msg = "can't reach " + c.address
+	if errors.Is(err, exchange.ErrTooLong) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: c.address + " does not answer like a chat API", Try: tryURL, Err: err}
 	}
-	return out
+	msg, late := exchange.Unreachable(c.address, err)
+	try := tryRun
+	if late {
+		try = "Raise " + fieldTimeout + ", or set " + fieldModel + " to a faster model."
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: msg, Try: try, Err: err}
 }
 
 // unreadable explains a successful response that can't be parsed.
-func (c *Client) unreadable(x *exchange, talk []turn) error {
-	if x.isPage() {
+func (c *Client) unreadable(x *reply, talk []turn) error {
+	if x.IsPage() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: c.address + " answered with a web page instead of JSON", Try: tryURL}
 	}
 	did := "answered with something that is not the API's JSON"
-	if x.errorField() != "" { // 200 with an error inside
+	if x.ErrorField() != "" { // 200 with an error inside
 		did = "answered with an error"
 	}
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.endpointMessage(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
@@ -132,12 +120,12 @@ func (c *Client) unreadable(x *exchange, talk []turn) error {
 
 // notServed explains that the endpoint does not know the model, and lists those
 // that it serves.
-func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error {
+func (c *Client) notServed(ctx context.Context, x *reply, talk []turn) error {
 	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.endpointMessage(x, "does not know "+c.opts.Model, talk),
 		Try: "Check " + fieldModel + ". If it is right: " + strings.ToLower(tryURL[:1]) + tryURL[1:]}
 	ctx, cancel := context.WithTimeout(ctx, min(c.opts.Timeout, 2*time.Second))
 	defer cancel()
-	list, err := c.client(&exchange{http: c.opts.HTTPClient}).ListModels(ctx)
+	list, err := c.client(c.reply()).ListModels(ctx)
 	if err != nil || len(list.Models) == 0 {
 		return out
 	}
@@ -156,25 +144,9 @@ func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error 
 	if n := len(names) - most; n > 0 {
 		names, more = names[:most], fmt.Sprintf(" and %d more", n)
 	}
-	out.Msg = fmt.Sprintf("%s is not served at %s: it serves %s%s", c.opts.Model, c.address, clip(strings.Join(names, ", "), 600), more)
+	out.Msg = fmt.Sprintf("%s is not served at %s: it serves %s%s", c.opts.Model, c.address, exchange.Clip(strings.Join(names, ", "), 600), more)
 	out.Try = tryName
 	return out
-}
-
-// throttled parses Retry-After, which holds seconds or a date.
-func throttled(h http.Header) error {
-	value := h.Get("Retry-After")
-	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
-		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
-	}
-	// The date is relative to the server's clock, so the server's time is needed
-	// to compute the delay.
-	if until, err := http.ParseTime(value); err == nil {
-		if now, err := http.ParseTime(h.Get("Date")); err == nil {
-			return &embed.Throttled{After: min(max(until.Sub(now), 0), 24*time.Hour)}
-		}
-	}
-	return nil
 }
 
 // The frame of what is sent. Every line of content starts with linePrefix, so

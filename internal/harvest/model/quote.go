@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"net/http"
@@ -136,14 +135,14 @@ func supports(quote, text string) bool {
 // endpointMessage returns "URL did something (500): the endpoint's message". Some endpoints
 // repeat the request in their errors. Such a message is left out, since errors are
 // logged.
-func (c *Client) endpointMessage(x *exchange, did string, talk []turn) string {
-	s := fmt.Sprintf("%s %s (%d)", c.address, did, x.status)
-	message := x.message()
+func (c *Client) endpointMessage(x *reply, did string, talk []turn) string {
+	s := fmt.Sprintf("%s %s (%d)", c.address, did, x.Status)
+	message := x.Message()
 	if c.opts.APIKey != "" {
 		message = strings.ReplaceAll(message, c.opts.APIKey, "***")
 	}
 	switch {
-	case x.isPage():
+	case x.IsPage():
 		return s + ": it answered with a web page"
 	case message == "":
 		return s
@@ -173,14 +172,14 @@ func repeats(message string, talk []turn) bool {
 }
 
 // refuses reports whether a refusal names a field of the request.
-func (x *exchange) refuses(field string) bool {
+func (x *reply) refuses(field string) bool {
 	return x.refusal() && strings.Contains(x.lower(), field)
 }
 
 // refusesFormat reports whether a refusal may be about the response format.
 // Endpoints word it in many ways, so every refusal counts that is not clearly
 // about something else.
-func (x *exchange) refusesFormat() bool {
+func (x *reply) refusesFormat() bool {
 	if !x.refusal() {
 		return false
 	}
@@ -193,8 +192,8 @@ func (x *exchange) refusesFormat() bool {
 	return !x.aboutLength() && !x.aboutModel()
 }
 
-func (x *exchange) refusal() bool {
-	switch x.status {
+func (x *reply) refusal() bool {
+	switch x.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented:
 		return true
 	}
@@ -203,75 +202,21 @@ func (x *exchange) refusal() bool {
 
 // aboutModel reports whether a refusal is about the model's name. Endpoints use
 // different statuses for it, and some use 400.
-func (x *exchange) aboutModel() bool {
+func (x *reply) aboutModel() bool {
 	s := x.lower()
 	return x.refusal() && strings.Contains(s, "model") &&
 		(strings.Contains(s, "not found") || strings.Contains(s, "not exist") || strings.Contains(s, "unknown") || strings.Contains(s, "invalid model") || strings.Contains(s, "no such"))
 }
 
 // aboutLength reports whether a refusal is about the length of the request.
-func (x *exchange) aboutLength() bool {
+func (x *reply) aboutLength() bool {
 	s := x.lower()
 	return x.refusal() && (strings.Contains(s, "context length") || strings.Contains(s, "context_length") || strings.Contains(s, "context window") ||
 		strings.Contains(s, "context size") || strings.Contains(s, "too long") || strings.Contains(s, "maximum context") || strings.Contains(s, "too many tokens"))
 }
 
-func (x *exchange) lower() string {
-	return strings.ToLower(x.message() + " " + gjson.GetBytes(x.body, "error.code").String() + " " + gjson.GetBytes(x.body, "error.param").String())
-}
-
-// isPage reports whether the answer is HTML, such as a proxy's error page, a login
-// form, or a page outside of the API.
-func (x *exchange) isPage() bool {
-	return strings.Contains(x.header.Get("Content-Type"), "html") || bytes.HasPrefix(bytes.TrimSpace(x.body), []byte("<"))
-}
-
-// message returns the error message in an answer, short enough for one line.
-func (x *exchange) message() string {
-	if m := x.errorField(); m != "" {
-		return m
-	}
-	if m := gjson.GetBytes(x.body, "detail"); m.Type == gjson.String {
-		return clip(m.Str, 200)
-	}
-	if x.isPage() || x.ok() {
-		return ""
-	}
-	return clip(string(x.body[:min(len(x.body), 1000)]), 200)
-}
-
-// errorField returns the message in {"error": {"message": "…"}} or {"error": "…"}.
-func (x *exchange) errorField() string {
-	if !gjson.ValidBytes(x.body) {
-		return ""
-	}
-	e := gjson.GetBytes(x.body, "error")
-	if m := e.Get("message"); m.Exists() {
-		e = m
-	}
-	if e.Type != gjson.String {
-		return ""
-	}
-	return clip(e.Str, 200)
-}
-
-// clip makes an untrusted text safe for one line of a terminal: no control
-// characters, single spaces, at most limit runes.
-func clip(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r) && r != utf8.RuneError:
-			return r
-		}
-		return -1
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > limit {
-		s = string(runes[:limit]) + "…"
-	}
-	return s
+func (x *reply) lower() string {
+	return strings.ToLower(x.Message() + " " + gjson.GetBytes(x.Body, "error.code").String() + " " + gjson.GetBytes(x.Body, "error.param").String())
 }
 
 // abbreviations holds abbreviations whose full stop ends no sentence, although a

@@ -1,51 +1,31 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"strings"
 
 	api "github.com/sashabaranov/go-openai"
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/embed/exchange"
 )
 
 // bodyLimit is the maximum size of a response: enough for 64 vectors of 16,384 numbers
 // in JSON.
 const bodyLimit = 64 << 20
 
-var errTooLong = fmt.Errorf("the answer is longer than %d MiB", bodyLimit>>20)
-
-// exchange sends one request for go-openai and records the response, because the
-// library's errors don't contain a response that it could not decode.
-type exchange struct {
-	http   *http.Client
-	status int // 0 when there was no response
-	header http.Header
-	body   []byte
+// aboutModel reports whether an error response is about the model's name. Gateways use
+// different statuses for it; some use 400.
+func aboutModel(x *exchange.Exchange) bool {
+	if x.Status != http.StatusBadRequest {
+		return false
+	}
+	said := strings.ToLower(x.Message() + " " + gjson.GetBytes(x.Body, "error.code").String())
+	return strings.Contains(said, "model")
 }
-
-// Do implements go-openai's HTTPDoer.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	resp, err := x.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > bodyLimit {
-		return nil, errTooLong
-	}
-	x.status, x.header, x.body = resp.StatusCode, resp.Header, body
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
-}
-
-func (x *exchange) ok() bool { return x.status >= 200 && x.status < 300 }
 
 // decodeBase64 decodes a response with base64 vectors, which some gateways send
 // unasked. err is the error of the usual decoding, returned if this fails too.
