@@ -108,23 +108,35 @@ func TestCodeComesFirstUnlessAnotherKindIsAskedFor(t *testing.T) {
 // A type has the words of a question that a function answers. It counts less where the question
 // asks how something happens, and as much where it asks for types.
 func TestFunctionsAnswerHowSomethingHappens(t *testing.T) {
-	s := records(3)
-	s.forms = map[store.Ref]analysis.Form{
-		1: analysis.FileForm("repository", "nats.go:1", "type Subscription struct{}"),
-		2: analysis.FileForm("repository", "nats.go:9", "func (s *Subscription) Drain() {}"),
-	}
-	for question, want := range map[string]string{
-		"how does a subscription drain?":           "2",
-		"What happens when a subscription drains?": "2",
-		"what does Subscription do?":               "1",
-		"where is the type of a subscription?":     "1",
-		"how are the options of a drain named?":    "1",
+	for _, tt := range []struct {
+		declared, code string // the source of each
+		questions      map[string]string
+	}{
+		{"nats.go:1", "nats.go:9", map[string]string{
+			"how does a subscription drain?":           "2",
+			"What happens when a subscription drains?": "2",
+			"what does Subscription do?":               "1",
+			"where is the type of a subscription?":     "1",
+			"how are the options of a drain named?":    "1",
+		}},
+		{"index.d.ts:1", "index.js:9", map[string]string{
+			"how does a subscription drain?":       "2",
+			"what does Subscription do?":           "2",
+			"where is the type of a subscription?": "1",
+		}},
 	} {
-		hits := []store.Hit{{Ref: 1, Score: 10, Share: 1}, {Ref: 2, Score: 8, Share: 1}}
-		got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}}).
-			Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Question: question}})
-		if first := got.Candidates[0].Row.ID; first != want {
-			t.Errorf("%q: first is %s, want %s", question, first, want)
+		s := records(3)
+		s.forms = map[store.Ref]analysis.Form{
+			1: analysis.FileForm("repository", tt.declared, "type Subscription struct{}"),
+			2: analysis.FileForm("repository", tt.code, "func (s *Subscription) Drain() {}"),
+		}
+		for question, want := range tt.questions {
+			hits := []store.Hit{{Ref: 1, Score: 10, Share: 1}, {Ref: 2, Score: 8, Share: 1}}
+			got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}}).
+				Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Question: question}})
+			if first := got.Candidates[0].Row.ID; first != want {
+				t.Errorf("%s, %q: first is %s, want %s", tt.declared, question, first, want)
+			}
 		}
 	}
 }

@@ -47,6 +47,12 @@ var originCues = []originCue{
 // repositories, where 0.5 to 0.7 work equally well.
 const declaresPrior = 0.6
 
+// stubPrior is the factor on a declaration whose code is in another file, such as index.d.ts beside
+// index.js, unless the question asks for types. Chosen on the 813 questions of 45 repositories with an
+// answer: names found among the first three 87.7 → 88.7 %, other answers 56.6 → 57.1 %. 0.3 to 0.6
+// work about equally well.
+const stubPrior = 0.45
+
 // fileLikeness is how much a cosine of 1 counts for a piece of a file, relative to a keyword score
 // of 1. It replaces trustInCosines and compareNear, which are meant for what people say. 0.7 to 1
 // work equally well: docs/decisions/0046.
@@ -56,9 +62,13 @@ const fileLikeness = 0.85
 type originPriors struct {
 	kinds    [analysis.Origins]float64
 	declares float64 // of a piece of code that only declares
+	stub     float64 // of a declaration whose code is elsewhere
 }
 
 func (p *originPriors) of(t analysis.Traits) float64 {
+	if t.Stub() {
+		return p.stub
+	}
 	if t.Declares() {
 		return p.declares
 	}
@@ -75,7 +85,7 @@ func (c *originCue) in(text string) bool {
 }
 
 func originsOf(question string) *originPriors {
-	out := originPriors{originPrior, 1}
+	out := originPriors{kinds: originPrior, declares: 1, stub: 1}
 	text := spaced(question)
 	for i := range originCues {
 		c := &originCues[i]
@@ -87,6 +97,9 @@ func originsOf(question string) *originPriors {
 	}
 	if actionCue.in(text) && !declarationCue.in(text) {
 		out.declares = declaresPrior
+	}
+	if !declarationCue.in(text) {
+		out.stub = stubPrior
 	}
 	return &out
 }

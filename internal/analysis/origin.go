@@ -38,21 +38,33 @@ func FileForm(sourceType, source, text string) Form {
 	f, origin := FormOf(text), OriginOf(sourceType, source)
 	if origin == OriginCode {
 		f.Speaker, f.Traits = 0, 0
-		if onlyDeclares(strings.ToLower(SourcePath(source)), text) {
+		name := strings.ToLower(SourcePath(source))
+		if onlyDeclares(name, text) {
 			f.Traits = declares
+		}
+		if hasSuffix(name, stubEnds) {
+			f.Traits |= stub
 		}
 	}
 	return f.From(origin)
 }
 
-// declares replaces Asks in the traits of a piece of code.
-const declares = Asks
+// In the traits of a piece of code, these replace properties of what people say.
+const (
+	declares = Asks
+	stub     = Dated
+)
 
 // Declares reports whether a piece of code only declares something and does nothing: a type
 // without methods, a constant, a file of declarations.
 func (t Traits) Declares() bool { return t.Origin() == OriginCode && t&declares != 0 }
 
+// Stub reports whether a piece is from a file that declares what another file does, such as
+// index.d.ts for index.js.
+func (t Traits) Stub() bool { return t.Origin() == OriginCode && t&stub != 0 }
+
 var (
+	stubEnds        = []string{".d.ts", ".d.cts", ".d.mts", ".pyi"}
 	declarationEnds = []string{".d.ts", ".d.cts", ".d.mts", ".pyi", ".proto", ".thrift", ".graphql"}
 	declarationMods = Set("export declare default public private protected internal abstract pub static final sealed")
 	typeWords       = Set("type interface enum struct trait protocol typedef union")

@@ -71,6 +71,11 @@ func TestFileForm(t *testing.T) {
 			t.Errorf("%s %s %q: %08b", tt.kind, tt.source, tt.text, f.Traits)
 		}
 	}
+	for source, want := range map[string]bool{"index.d.ts:1": true, "types/a.d.mts:1": true, "a.pyi:7": true, "a.ts:1": false, "a.proto:1": false, "docs/a.d.ts.md:1": false} {
+		if got := FileForm("repository", source, "export function drain(): void;").Traits.Stub(); got != want {
+			t.Errorf("%s declares what another file does: %v", source, got)
+		}
+	}
 	if f := FileForm("", "", "Ann: I prefer tea, always. Do you?"); f != FormOf("Ann: I prefer tea, always. Do you?") {
 		t.Errorf("what is said: %+v", f)
 	}
