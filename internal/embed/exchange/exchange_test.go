@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -91,12 +92,14 @@ func TestDo(t *testing.T) {
 		late          bool
 	}{
 		{t.Context(), "http://127.0.0.1:1", "nothing listens at it", false},
-		{t.Context(), "http://host.invalid", "no host of the name in it", false},
 		{late, server.URL, "it did not answer in time", true},
 	} {
 		_, err := do(tt.ctx, tt.address, 1)
 		if msg, late := exchange.Unreachable("it", err); msg != tt.want || late != tt.late {
 			t.Errorf("%s: %q, late %v: %v", tt.address, msg, late, err)
 		}
+	}
+	if msg, late := exchange.Unreachable("it", &net.DNSError{IsNotFound: true}); msg != "no host of the name in it" || late {
+		t.Errorf("a host that is not found: %q, late %v", msg, late)
 	}
 }
