@@ -91,12 +91,12 @@ func AmendAccount(text string, told time.Time, later string, at time.Time) (stri
 // none, the note comes behind the part of a sentence that says it in other words, as the summary of a
 // model does. It returns false if there is none either.
 func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
-	clause := strings.TrimPrefix(c.Clause, "User: ")
-	value := strings.Index(clause, c.Was)
+	clause, was := spoken(c.Clause), spoken(c.Was)
+	value := strings.Index(clause, was)
 	if value < 0 {
 		return text, false
 	}
-	value += len(c.Was)
+	value += len(was)
 	note := changedTo(c.Is, c.From, at, c.Perhaps)
 	var b strings.Builder
 	for {

@@ -82,3 +82,15 @@ func TestAmendClauseOfASummary(t *testing.T) {
 		}
 	}
 }
+
+// TestAmendClauseOfTheUser checks that a value which a claim quotes with its speaker gets its note in a
+// summary, which names none.
+func TestAmendClauseOfTheUser(t *testing.T) {
+	from := time.Date(2026, 4, 2, 9, 0, 0, 0, time.UTC)
+	const clause = "User: Our prod cluster runs Kubernetes 1.27"
+	c := ValueChange{Clause: clause, Was: clause, Is: "Prod is at 1.29", From: from}
+	got, ok := c.AmendClause("Goal: our prod cluster runs Kubernetes 1.27. Start it.", from.AddDate(0, 0, 39))
+	if want := "Goal: our prod cluster runs Kubernetes 1.27 (until 11 May 2026, now Prod is at 1.29). Start it."; !ok || got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
