@@ -100,7 +100,7 @@ func (a *commands) printLearn(reports []learning.Report, misses bool) error {
 	row := func(name string, f learning.Figures) []string {
 		share := func(x float64, of int) string { return fmt.Sprintf("%.0f %% of %d", 100*x, of) }
 		return []string{name, fmt.Sprint(f.Cases), share(f.Junk, f.Claims), share(f.Recall, f.Keep), share(f.Surfaced, f.Rules), share(f.IndirectS, f.Indirect),
-			fmt.Sprintf("%d, %d of %d", f.False, f.FalseC, f.Plain), share(f.Right, f.Things), fmt.Sprintf("%s, %d false", share(f.Updated, f.Updates), f.Lost), share(f.Answered, f.Asked), share(f.LaterA, f.Later)}
+			fmt.Sprintf("%d, %d of %d", f.False, f.FalseC, f.Plain), share(f.Right, f.Things), fmt.Sprintf("%s, %d false", share(f.Updated, f.Updates), f.Lost+f.Foreign), share(f.Answered, f.Asked), share(f.LaterA, f.Later)}
 	}
 	byLang := map[string][]learning.Report{}
 	var langs []string
@@ -138,6 +138,9 @@ func (a *commands) printMisses(r *learning.Report) {
 	}
 	for _, l := range r.Lost {
 		fmt.Fprintf(a.Out, "  replaced, and still so: %s\n", l)
+	}
+	for _, l := range r.Foreign {
+		fmt.Fprintf(a.Out, "  replaced by another case: %s\n", l)
 	}
 	for i := range r.Answers {
 		if q := &r.Answers[i]; !q.Right {

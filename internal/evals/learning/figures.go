@@ -19,8 +19,9 @@ type Figures struct {
 	Things    int     `json:"things"`           // claims from sentences that are about something
 	Right     float64 `json:"right_thing"`      // share of these whose primary entity is that thing
 	Updates   int     `json:"updates"`
-	Updated   float64 `json:"updated"`       // the new value is in the block, and the old one not as equally true
-	Lost      int     `json:"false_updates"` // claims that were treated as replaced but still hold
+	Updated   float64 `json:"updated"`         // the new value is in the block, and the old one not as equally true
+	Lost      int     `json:"false_updates"`   // claims that were treated as replaced but still hold
+	Foreign   int     `json:"foreign_updates"` // claims that a session of another case marked as replaced
 	Asked     int     `json:"asked"`
 	Answered  float64 `json:"answered"` // share of the questions of the day after
 	Later     int     `json:"asked_later"`
@@ -41,6 +42,7 @@ func Sum(reports []Report) (f Figures) {
 		f.Recall += float64(r.Kept)
 		f.Plain += r.Plain
 		f.Lost += len(r.Lost)
+		f.Foreign += len(r.Foreign)
 		for j := range r.Claims {
 			k := &r.Claims[j]
 			count(&f.Claims, &f.Junk, k.Verdict == Bad || k.Verdict == Half || k.Verdict == Unsaid)

@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,12 +34,14 @@ type Answer struct {
 
 // Report is the result of one case.
 type Report struct {
-	Case    string         `json:"case"`
-	Lang    string         `json:"lang"`
-	Keep    int            `json:"keep"`                    // sentences worth keeping
-	Kept    int            `json:"kept"`                    // number of these that a claim states
-	Missed  []string       `json:"missed"`                  // the others
-	Lost    []string       `json:"false_updates,omitempty"` // claims that were treated as replaced but are worth keeping
+	Case   string   `json:"case"`
+	Lang   string   `json:"lang"`
+	Keep   int      `json:"keep"`                    // sentences worth keeping
+	Kept   int      `json:"kept"`                    // number of these that a claim states
+	Missed []string `json:"missed"`                  // the others
+	Lost   []string `json:"false_updates,omitempty"` // claims that were treated as replaced but are worth keeping
+	// Foreign lists the claims that a session of another case marked as replaced.
+	Foreign []string       `json:"foreign_updates,omitempty"`
 	Claims  []Kept         `json:"claims"`
 	Answers []Answer       `json:"answers"`
 	Plain   int            `json:"plain"` // sentences that are not rules
@@ -121,6 +124,10 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	if err := r.ask(ctx, w, c); err != nil {
 		return r, err
 	}
+	before, err := valid(ctx, s)
+	if err != nil {
+		return r, err
+	}
 	for i := range o.Between {
 		between := o.Between[i]
 		between.At = w.now().Add(time.Hour)
@@ -128,6 +135,16 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 			return r, err
 		}
 	}
+	after, err := valid(ctx, s)
+	if err != nil {
+		return r, err
+	}
+	for id, text := range before {
+		if after[id] != text {
+			r.Foreign = append(r.Foreign, cmp.Or(after[id], text))
+		}
+	}
+	slices.Sort(r.Foreign)
 	if len(o.Between) > 0 {
 		w.pass(20 * time.Hour)
 		for i, a := range c.Ask {
@@ -137,6 +154,20 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 		}
 	}
 	return r, nil
+}
+
+// valid returns the texts of the facts that no other claim supersedes, by id.
+func valid(ctx context.Context, s store.Engine) (map[string]string, error) {
+	out := map[string]string{}
+	for c, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind == ken.KindFact && c.SupersededBy == "" {
+			out[c.ID] = c.Text
+		}
+	}
+	return out, nil
 }
 
 // replay sends the turns of a session through the layer, ends it and harvests it.
