@@ -110,9 +110,36 @@ func replacesExamples(t testing.TB, all []world) (out []example) {
 			}
 		}
 	}
+	out = append(out, foreignPairs(all)...)
 	pairs, of := contrasts(t, len(all))
 	for i, p := range pairs {
 		out = append(out, example{pairFeatures(p.Before, p.After), ofContrast, p.Replaces, of[i], p.Before + " -> " + p.After})
+	}
+	return out
+}
+
+// foreignPairs pairs each sentence with two statements of other worlds in its language, and with one of
+// any world. A store holds statements about many things, and a sentence replaces none of another world.
+func foreignPairs(all []world) (out []example) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	byLang := map[string][]*world{}
+	for i := range all {
+		byLang[all[i].Lang] = append(byLang[all[i].Lang], &all[i])
+	}
+	for i := range all {
+		for _, after := range all[i].Said {
+			for n := range 3 {
+				w := &all[rng.IntN(len(all))]
+				if same := byLang[all[i].Lang]; n > 0 {
+					w = same[rng.IntN(len(same))]
+				}
+				before := w.Said[rng.IntN(len(w.Said))]
+				if w == &all[i] || before.Is == "junk" {
+					continue
+				}
+				out = append(out, example{pairFeatures(before.Text, after.Text), nil, false, i, before.Text + " -> " + after.Text})
+			}
+		}
 	}
 	return out
 }

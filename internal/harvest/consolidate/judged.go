@@ -142,7 +142,7 @@ func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
 
 // Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
 const (
-	mayReplace     = 0.2
+	mayReplace     = 0.1
 	surelyReplaces = 0.55
 )
 
