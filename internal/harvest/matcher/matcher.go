@@ -118,18 +118,18 @@ func identifies(w string) bool {
 
 // MatchText reports whether a text repeats the claim.
 func (t *Claim) MatchText(text string) bool {
+	return t.quotes(text) || slices.ContainsFunc(Sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
+}
+
+// quotes reports whether a text has a phrase or an identifier of the claim.
+func (t *Claim) quotes(text string) bool {
 	whole := folded(text)
 	for _, p := range t.phrases {
 		if whole == p || len(p) >= minPhrase && strings.Contains(whole, p) {
 			return true
 		}
 	}
-	for _, m := range t.identifiers {
-		if strings.Contains(whole, m) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(Sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
+	return slices.ContainsFunc(t.identifiers, func(s string) bool { return strings.Contains(whole, s) })
 }
 
 // MatchMessage reports whether a message repeats the claim or is its source.
@@ -149,14 +149,18 @@ func (t *Claim) message(id string, e *session.Entry, in func(string) bool) bool 
 	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return inJSON([]byte(c.Arguments), in) })
 }
 
-// MatchClaim reports whether another claim repeats this one in any of its fields.
+// MatchClaim reports whether another claim repeats this one in any of its fields. A heading or an
+// entity that only names what this claim is about doesn't repeat it.
 func (t *Claim) MatchClaim(c *ken.Claim) bool {
-	texts := append([]string{c.Text, c.Heading}, c.Entities...)
+	texts := []string{c.Text}
 	for _, e := range c.Evidence {
 		texts = append(texts, e.Detail)
 	}
 	in := t.matchIn(c.Session)
-	return slices.ContainsFunc(texts, in) || inJSON(c.Body, in)
+	label := func(s string) bool {
+		return t.quotes(s) || in(s) && (strings.ContainsFunc(s, unicode.IsDigit) || t.names != nil && t.names(s))
+	}
+	return slices.ContainsFunc(texts, in) || label(c.Heading) || slices.ContainsFunc(c.Entities, label) || inJSON(c.Body, in)
 }
 
 // inJSON reports whether in returns true for any string in a JSON value.

@@ -107,3 +107,41 @@ func user(text string) ken.Message { return ken.Message{Role: "user", Text: text
 func calls(id, name, args string) ken.Message {
 	return ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: id, Name: name, Arguments: args}}}
 }
+
+// Claims that are about the same thing, and say something else about it, are not traces of each
+// other.
+func TestOtherClaimsAboutTheSameThing(t *testing.T) {
+	for thing, texts := range map[string][]string{
+		"payments api":    {"The payments API uses Stripe.", "The payments API is owned by Ana.", "The payments API must not log card numbers.", "The payments API answers within 200 ms."},
+		"login page":      {"The login page is built with React.", "The login page has a captcha."},
+		"mr patel":        {"Mr Patel is allergic to nuts.", "Mr Patel lives in Leeds."},
+		"billing service": {"Deploy the billing service on Thursdays.", "The billing service listens on 8081.", "Kim wrote the billing service."},
+	} {
+		var claims []ken.Claim
+		for _, text := range texts {
+			c, err := ken.NewClaim(text, ken.FromUserStatement("s"+text, "m"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Entities, c.Heading = []string{thing}, thing
+			claims = append(claims, c)
+		}
+		for i := range claims {
+			m := matcher.New(&claims[i])
+			for j := range claims {
+				if got := m.MatchClaim(&claims[j]); got != (i == j) {
+					t.Errorf("%q is a trace of %q: %v", claims[j].Text, claims[i].Text, got)
+				}
+			}
+		}
+	}
+	door, err := ken.NewClaim("The door code is 4417.", ken.FromUserStatement("s", "m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := door
+	other.ID, other.Text, other.Entities, other.Evidence = "", "It changes in May.", []string{"door code 4417"}, nil
+	if m := matcher.New(&door); !m.MatchClaim(&other) {
+		t.Error("a claim whose entity has the number is no trace")
+	}
+}
