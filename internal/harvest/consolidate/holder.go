@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -67,7 +68,7 @@ func opens(text string, at span) bool {
 
 // noteBehind reports whether a note on a change follows text[:at].
 func noteBehind(text string, at int) bool {
-	loc := pastNote.FindStringIndex(text[at:])
+	loc := analysis.PastNote.FindStringIndex(text[at:])
 	return loc != nil && loc[0] == 0
 }
 

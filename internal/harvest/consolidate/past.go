@@ -12,24 +12,12 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// pastNote matches a note in parentheses that says what has changed since a claim was made. Behind
-// an old value it gives the new one: "on Monday (until 20 March 2026, now Wednesday)". Behind a new
-// statement it quotes the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a
-// day)". If both begin alike, it gives only the old value: "is Thursday now (was Tuesday until 12
-// March 2026)". Within one day it has no date: "(no longer, now 300)", "(previously: …)".
-var pastNote = lazyregexp.New(` \((?:(?:perhaps )?(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
-
 // Plain returns a claim's text without notes on changes.
-func Plain(text string) string {
-	if !strings.Contains(text, " (") {
-		return text
-	}
-	return pastNote.ReplaceAllString(text, "")
-}
+func Plain(text string) string { return analysis.WithoutPastNotes(text) }
 
 // NoLonger returns the clauses of a claim's text whose value has changed.
 func NoLonger(text string) (out []string) {
-	for _, at := range pastNote.FindAllStringIndex(text, -1) {
+	for _, at := range analysis.PastNote.FindAllStringIndex(text, -1) {
 		if note := text[at[0]:at[1]]; !strings.Contains(note, ", now ") || strings.HasPrefix(note, " ("+perhapsNote) {
 			continue
 		}
@@ -128,7 +116,7 @@ func amendReworded(text, clause, note string) (string, bool) {
 	if len(want) < 2 || strings.Contains(text, note) {
 		return text, false
 	}
-	notes := pastNote.FindAllStringIndex(text, -1)
+	notes := analysis.PastNote.FindAllStringIndex(text, -1)
 	most, end, from := 0, 0, 0
 	for _, mark := range append(partEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		part := text[from:mark[0]]

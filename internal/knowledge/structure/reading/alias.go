@@ -31,7 +31,8 @@ func (r *reader) aliases() (out []Alias) {
 				continue
 			}
 			if before, after, swap := r.aliasCue(from, i, to); after > 0 {
-				name, other := r.nameBefore(from, before), r.nameAfter(after, to)
+				name := r.nameBefore(from, before)
+				other := cmp.Or(r.spelledOut(name, after, to), r.nameAfter(after, to))
 				if swap {
 					name, other = other, name
 				}
@@ -155,6 +156,20 @@ func (r *reader) nameAfter(i, to int) string {
 		return ""
 	}
 	return cmp.Or(headless(name), name)
+}
+
+// spelledOut returns the words from word i on, after an article, that short abbreviates; "" if it
+// does not abbreviate them.
+func (r *reader) spelledOut(short string, i, to int) string {
+	for i < to && r.words[i].entry.is(determiner) {
+		i++
+	}
+	if end := i + len(short); end <= to {
+		if long := r.join(i, end); abbreviates(short, long) {
+			return long
+		}
+	}
+	return ""
 }
 
 // abbreviates reports whether short consists of the first letters of long's words.

@@ -2,34 +2,6 @@ package reading
 
 import "strings"
 
-// pastNotes are the beginnings of notes that consolidation adds to a text about what was true
-// before.
-var pastNotes = []string{" (until ", " (was ", " (previously", " (no longer, now "}
-
-// skipNotes marks notes such as "(until 3 May 2026: the port is 80)", since their content is
-// no longer true.
-func (r *reader) skipNotes() {
-	for _, p := range pastNotes {
-		for from := 0; ; {
-			at := strings.Index(r.low[from:], p)
-			if at < 0 {
-				break
-			}
-			at += from
-			end := strings.IndexByte(r.low[at:], ')')
-			if end < 0 {
-				break
-			}
-			from = at + end
-			for i := range r.words {
-				if w := &r.words[i]; w.start > at && w.start <= from {
-					w.aside = true
-				}
-			}
-		}
-	}
-}
-
 // skipOpening skips words that begin a message without content: "Hm, …", "By the way: …",
 // "Pour le contexte, …".
 func (r *reader) skipOpening() {

@@ -101,9 +101,9 @@ func read(c *ken.Claim, known Names, judged bool) Reading {
 	return out
 }
 
-// open cuts the text to the part that is read.
+// open cuts the text to the part that is read. What Ken noted about previous values is left out.
 func (r *reader) open() {
-	text := r.claim.Text
+	text := analysis.WithoutPastNotes(r.claim.Text)
 	if len(text) > MaxBytes {
 		n := MaxBytes
 		for n > MaxBytes-utf8.UTFMax && !utf8.RuneStart(text[n]) {
@@ -135,7 +135,6 @@ func lower(s string) string {
 // …", is skipped.
 func (r *reader) speak() {
 	r.skipQuestion()
-	r.skipNotes()
 	defer r.skipOpening()
 	if len(r.words) == 0 {
 		return
