@@ -51,6 +51,10 @@ func (r *reader) judged(rules found) found {
 	if best.Name == "" {
 		return rules
 	}
+	if w := r.whole(best.to, r.end(best.from)); w.Name != "" {
+		r.parts = append(r.parts, best.Mention)
+		return w
+	}
 	return best
 }
 

@@ -334,6 +334,8 @@ func (r *reader) capitals(i int) int {
 		return n
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
 		return 0
+	case i > 0 && units[w.low] && number(r.words[i-1].name): // 20 MB
+		return 0
 	case !w.opens && r.tongue == german: // every noun has a capital
 		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personVerbs[r.words[i+1].low] {
 			return 1
@@ -351,6 +353,9 @@ func (r *reader) capitals(i int) int {
 	}
 	return 0
 }
+
+// units are written in capitals behind a number, and name nothing there.
+var units = analysis.Set("kb mb gb tb pb kib mib gib tib hz khz mhz ghz kbit mbit gbit kbps mbps gbps mb/s gb/s v kv kw mw kwh usd eur gbp chf am pm utc gmt cet cest est edt pst pdt bst")
 
 // heads finds noun phrases whose last word tells the type of what they name.
 func (r *reader) heads() {

@@ -48,6 +48,11 @@ func TestPrimary(t *testing.T) {
 		// the head of the subject
 		{"The ledger of 2019 is archived.", "ledger", reading.Unknown, reading.ByKnown},
 		{"The invoice numbers are unique.", "invoice numbers", reading.Unknown, reading.BySubject},
+		// what a part belongs to
+		{"The retry limit of the mailer is 5.", "mailer", reading.Unknown, reading.BySubject},
+		{"The upload limit is 20 MB.", "upload limit", reading.Unknown, reading.BySubject},
+		// a reason is not what an order is about
+		{"User: Never move the invoice folder while Ana is away.", "invoice folder", reading.Unknown, reading.ByObject},
 		// labels say nothing
 		{"Decision: the mailer service moves to Frankfurt.", "mailer", reading.System, reading.ByHead},
 		// a later sentence, when the first names nothing

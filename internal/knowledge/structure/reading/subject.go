@@ -375,6 +375,12 @@ func (r *reader) nouns(i, to int) (subject, found) {
 	}
 	from := max(i, j-3)
 	f := found{Mention: Mention{Name: r.join(from, j), Display: r.display(from, j), Type: Unknown, Confidence: BySubject}, from: from, to: j, weak: true}
+	if w := r.whole(j, to); w.Name != "" {
+		if !isUsual(f.Name) {
+			r.parts = append(r.parts, f.Mention)
+		}
+		return thing, w
+	}
 	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
 	if f.Name == "" || isQuantity(f.Name) || j-from == 1 && (r.isPlainWord(&f, to) || verbal(&r.words[from]) || strings.ContainsFunc(f.Name, analysis.Unspaced)) {
 		return absent, found{}
@@ -383,6 +389,24 @@ func (r *reader) nouns(i, to int) (subject, found) {
 		f.Type = heads[e.head-1].typ
 	}
 	return thing, f
+}
+
+// whole returns what the noun phrase that ends before word i belongs to: the mailer in "the retry
+// limit of the mailer".
+func (r *reader) whole(i, to int) found {
+	if i >= to || r.words[i].broken || r.words[i].low != "of" {
+		return found{}
+	}
+	for i++; i < to && !r.words[i].broken && r.words[i].entry.is(determiner|adjective); i++ {
+	}
+	if i >= to || r.words[i].broken {
+		return found{}
+	}
+	if f := r.at(i); f != nil {
+		return *f
+	}
+	_, f := r.nouns(i, to)
+	return f
 }
 
 // isQuantity reports whether a name is an amount: 32 megs, €35, takes 50 min.
@@ -412,23 +436,37 @@ func (r *reader) acts(j, to int) bool {
 	return next.entry.is(determiner) || next.code || next.path
 }
 
-// object returns what an order that begins at i is about: the first name in it, or else
-// the noun phrase after the verb.
+// object returns what an order that begins at i is about: the first name in it, or else the noun
+// phrase after the verb, or else the one after a preposition. A name in the reason or the
+// condition is the last choice.
 func (r *reader) object(i, to int) found {
-	if f := r.firstNamed(i, to); f.Name != "" {
+	end := i + 1
+	for end < to && !subordinates[r.words[end].low] {
+		end++
+	}
+	if f := r.firstNamed(i, end); f.Name != "" {
 		return f
 	}
 	if r.voice == user && r.rule && behaviours[r.words[i].low] {
 		return r.speech(BySpeech)
 	}
-	j := i + 1
-	for j < to && r.words[j].entry.is(determiner|adjective|preposition) {
-		j++
+	for j := i + 1; j < end; j++ {
+		for j < end && r.words[j].entry.is(determiner|adjective|preposition) {
+			j++
+		}
+		if j == end {
+			break
+		}
+		if _, f := r.nouns(j, end); f.Name != "" {
+			f.Confidence = min(f.Confidence, ByObject)
+			return f
+		}
+		for j < end && !r.words[j].entry.is(preposition) {
+			j++
+		}
 	}
-	if j >= to {
-		return found{}
-	}
-	_, f := r.nouns(j, to)
-	f.Confidence = min(f.Confidence, ByObject)
-	return f
+	return r.firstNamed(end, to)
 }
+
+// subordinates begin a reason, a condition or a time.
+var subordinates = analysis.Set("because since while whereas so unless until when whenever if as that which who")
