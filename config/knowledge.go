@@ -34,7 +34,7 @@ type Knowledge struct {
 	TrustUser *bool // whether a user's statement in a session may become a rule; nil: see TrustsUser
 	TopK      int   // maximum number of items in a block
 	Sessions  int   // maximum number of recent sessions in a block; 0 for none
-	Nearest   int   // minimum number of claims in the block of a conversation's first turn, even without evidence; 0 for none
+	Nearest   int   // number of claims up to which the block of a conversation's first turn is filled; 0 for none
 	Playbooks int   // maximum number of playbooks in a block; 0 for none
 	DecayDays int   // see ken.Support.At; 0 disables decay
 }
@@ -106,8 +106,9 @@ func (k *Knowledge) keys() []key {
 		bind("top_k", &k.TopK, 12, whole(1, 1000),
 			"The maximum number of items in a block. Twelve items usually fill budget.chars."),
 		bind("nearest", &k.Nearest, 12, whole(0, 100),
-			"The minimum number of claims in the first turn of a conversation. If fewer have enough evidence, the claims nearest to the "+
-				"question are added, as memory: a task rarely names the rule or fact that it needs. 0: none are added."),
+			"If fewer claims than this have enough evidence in the first turn of a conversation, the claims nearest to the question are added, "+
+				"as memory: a task rarely names the rule or fact that it needs. A claim without a word of the question, and not like it, "+
+				"is not added. 0: none are added."),
 		bind("sessions", &k.Sessions, 3, whole(0, 50),
 			"The number of recent sessions whose digests a block includes, of some 700 characters each. They share budget.memory_chars with "+
 				"the items that are always included, and come after them."),

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed/builtin"
+	"github.com/kenlayer/ken/middleware"
 )
 
 // The first turn of a conversation gets what is nearest to its question, as memory, where little
@@ -18,7 +20,7 @@ func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 	foreign := fact(t, "%s", "The harbour of the web is deep.")
 	foreign.Evidence = []ken.Evidence{{Kind: ken.EvidenceURL, URL: "https://example.org/harbour"}}
 	ids := learn(t, l, fact(t, "%s", retryFact), fact(t, "%s", "Amounts are kept in cents."), fact(t, "%s", "The lamp of the lighthouse is green."),
-		fact(t, "%s", "Lists are sent as files with semicolons."), foreign)
+		fact(t, "%s", "Lists have semicolons."), foreign)
 	count := func(r *ken.Receipt) (evident, near int) {
 		for _, it := range r.Items {
 			switch {
@@ -32,7 +34,7 @@ func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 		}
 		return evident, near
 	}
-	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Write the export of the customers."}}}
+	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Write the export of the customers with names, addresses, orders, returns, refunds, vouchers, invoices, birthdays, semicolons, cents and a green button."}}}
 	a := l.Assemble(ctx, turn)
 	if evident, near := count(&a.Receipt); evident != 0 || near != 3 {
 		t.Errorf("%d evident, %d near:\n%s", evident, near, a.Receipt.Block)
@@ -50,13 +52,26 @@ func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 	}
 }
 
+// A question that has nothing to do with what is known gets nothing, in its first turn as well.
+func TestTheFirstTurnGetsNothingForeign(t *testing.T) {
+	model, err := builtin.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.Nearest = 3 }), func(o *middleware.Options) { o.Embedder = model })
+	learn(t, l, fact(t, "%s", retryFact), fact(t, "%s", "Amounts are kept in cents."))
+	if r := l.Assemble(context.Background(), asked("What is the capital of France?")).Receipt; len(r.Items) != 0 {
+		t.Errorf("%s", r.Block)
+	}
+}
+
 // A rule that does not apply to the turn stands nearby as any other fact.
 func TestARuleNearbyIsNoRuleOfTheTurn(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
 	rule := fact(t, "%s", "The ledger stays on PostgreSQL 15.")
 	rule.Constraint, rule.Entities, rule.AssignedBy = true, []string{"ledger"}, ken.AssignedByOperator
 	learn(t, l, rule)
-	r := l.Assemble(context.Background(), asked("Write the export of the customers.")).Receipt
+	r := l.Assemble(context.Background(), asked("Write the export of the customers, and take care that it stays readable in every spreadsheet.")).Receipt
 	if len(r.Items) != 1 || !r.Items[0].Memory || r.Items[0].Constraint {
 		t.Errorf("%s", r.Block)
 	}

@@ -36,8 +36,9 @@ type Options struct {
 	// built-in embedder.
 	Usual float64
 	Floor float64 // minimum evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 no floor
-	// Nearest is the minimum number of claims of a turn that opens a conversation. If fewer are
-	// above the floor, the best ones below it are added; 0 adds none.
+	// Nearest is the number of claims up to which a turn that opens a conversation is filled. If fewer
+	// are above the floor, the best ones below it are added that have a word of the question, or a
+	// cosine of at least 0.2; 0 adds none.
 	Nearest   int
 	TopK      int           // maximum number of candidates returned, without memory; default 12
 	Deadline  time.Duration // for all sources together; default 150 ms

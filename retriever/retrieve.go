@@ -196,9 +196,9 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 	return pool[:min(len(pool), r.o.TopK)], near
 }
 
-// nearest returns the first facts below the floor, so that a turn which opens a conversation has
-// Options.Nearest claims; n are above the floor. It cuts the other records below the floor. Claims
-// of external trust are not added this way.
+// nearest returns the first facts below the floor that have a word of the question or are like it,
+// until a turn which opens a conversation has Options.Nearest claims; n are above the floor. It cuts
+// the other records below the floor. Claims of external trust are not added this way.
 func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *candidateFilter) []*entry {
 	room := r.o.Nearest - n
 	if !t.Opens {
@@ -206,7 +206,8 @@ func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *c
 	}
 	near := below[:0]
 	for _, e := range below {
-		if len(near) < room && e.row.Facts.Kind == ken.KindFact && e.row.Facts.Trust != ken.TrustExternal {
+		related := e.rank.totalShare() > 0 || e.rank.cosine+e.rank.near >= leastCosine
+		if len(near) < room && related && e.row.Facts.Kind == ken.KindFact && e.row.Facts.Trust != ken.TrustExternal {
 			near = append(near, e)
 			continue
 		}
