@@ -168,10 +168,10 @@ func (c *Claim) Validate() error {
 	return nil
 }
 
-// Approved reports whether a person approved the claim: it has a person's evidence from
-// outside of a conversation, given when the person wrote, approved, edited or verified
-// it. A claim with only statements from a session or results of tools is not approved,
-// nor is a candidate for a rule.
+// Approved reports whether a person approved the claim. It is approved if it has a
+// person's evidence from outside of a conversation: the person wrote, approved, edited
+// or verified it. A claim with only statements from a session or results of tools is
+// not approved, nor is a candidate for a rule.
 func (c *Claim) Approved() bool {
 	return !c.RuleCandidate && slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
 		return e.Kind == EvidenceHumanAssertion && e.Speaker() == TrustOperator
@@ -227,9 +227,9 @@ type Assignment struct {
 	Entities []string
 	Aspect   string // of the primary entity; empty leaves it unchanged
 	// Constraint says that the claim is a rule. Only an operator can unset it. When
-	// rules or a model set it, a claim that an operator vouches for becomes a rule, a
-	// claim from a session becomes a candidate, and a claim from an external source
-	// stays as it is.
+	// rules or a model set it, the result depends on the claim's trust. With an
+	// operator's trust the claim becomes a rule, with an agent's trust a candidate. A
+	// claim from an external source stays as it is.
 	Constraint bool
 	// RuleCandidate says that the claim may be a rule, which an operator has to decide.
 	RuleCandidate bool

@@ -27,8 +27,8 @@ func TestNewClaimDefaults(t *testing.T) {
 	}
 }
 
-// The error for missing evidence is where people learn the rule, so it must
-// name the honest way out.
+// Many people meet the rule in the error for missing evidence, so the error
+// must say what to do without evidence.
 func TestNewClaimNeedsEvidence(t *testing.T) {
 	_, err := ken.NewClaim("trust me")
 	wantField(t, err, "evidence")
@@ -89,8 +89,8 @@ func TestClaimValidateNamesTheHeading(t *testing.T) {
 	wantField(t, c.Validate(), "heading")
 }
 
-// What is wrong inside a piece must be in the message and reachable by
-// errors.As, so that an editor can mark the field.
+// The error of a piece must be in the message, and errors.As must find it, so
+// that an editor can mark the field.
 func TestClaimValidateKeepsTheInnerField(t *testing.T) {
 	c := claimWith(ken.Evidence{Kind: ken.EvidenceFile})
 	err := c.Validate()
@@ -115,8 +115,8 @@ func TestClaimExpired(t *testing.T) {
 	}
 }
 
-// fullClaim sets every field, so that a field added later without a JSON name
-// of its own is noticed here.
+// fullClaim sets every field, so that the test notices a new field without a
+// JSON name.
 func fullClaim(t *testing.T) ken.Claim {
 	code := 3
 	e := ken.Evidence{Kind: ken.EvidenceExitCode, ID: "make", SessionID: "s", MessageID: "m", ToolCallID: "tc", ArtifactID: "a",

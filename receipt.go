@@ -45,9 +45,9 @@ type Item struct {
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	Constraint bool      `json:"constraint,omitempty"`
 	Candidate  bool      `json:"rule_candidate,omitempty"` // a rule that no operator has approved
-	// NewStatus is the new status of a claim that an earlier block of the conversation
-	// contained and that is now disputed or superseded; the item announces that. "" for any
-	// other item.
+	// NewStatus is "disputed" or "superseded" if an earlier block of the conversation
+	// contained the claim and its status changed since then. The item announces the change.
+	// It is "" for any other item.
 	NewStatus Status   `json:"fallen,omitempty"`
 	Entities  []string `json:"entities,omitempty"` // what it is about, as in the claim, the primary one first; not to be changed
 	Aspect    string   `json:"aspect,omitempty"`   // of the primary entity
@@ -93,15 +93,15 @@ type Receipt struct {
 
 	// Reused is true when an earlier request of the same turn composed the block.
 	Reused bool `json:"reused,omitempty"`
-	// CachedBytes is the number of bytes at the start of the request that equal an earlier
-	// request of the session, which a provider's prompt cache can serve. NewBytes is the
-	// number of the other bytes.
+	// CachedBytes is the number of bytes that the request has in common with the start of
+	// an earlier request of the session. A provider's prompt cache can serve them.
+	// NewBytes is the number of the other bytes.
 	CachedBytes int64 `json:"cached_bytes"`
 	NewBytes    int64 `json:"new_bytes"`
 
 	// OverflowedConstraints is the number of constraints that did not fit even when
-	// compressed, or that apply to a turn whose block was not ready in time. Degraded says
-	// when the constraints could not be looked for.
+	// compressed, or that apply to a turn without a block, because it was not ready in
+	// time. Degraded says when the constraints could not be looked for.
 	OverflowedConstraints int `json:"overflowed_constraints,omitempty"`
 
 	// Taint lists the tool calls of the model's answer that repeat text of an external

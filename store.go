@@ -52,8 +52,8 @@ type ClaimEvent struct {
 }
 
 // Store holds the claims of one owner. It is bound to its owner when it is opened, so
-// no call can access another's claims: a claim with a different owner is refused with
-// ErrRefused, and another owner's id is ErrNotFound.
+// no call can access another owner's claims: writing one fails with ErrRefused, and
+// its id with ErrNotFound.
 //
 // Implementations are safe for concurrent use and return copies that the caller owns.
 // ctx can cancel a write only until the write is passed to storage; after that it may

@@ -50,9 +50,9 @@ func (s Support) At(now time.Time, decayDays int) Tier {
 	return s.Tier
 }
 
-// Support computes the claim's support. stands reports whether a piece still holds (a file
-// whose content changed does not); nil means that every piece holds. A piece without a time is
-// as old as the claim.
+// Support computes the claim's support. stands reports whether a piece still holds; a file
+// does not once its content has changed. nil means that every piece holds. A piece without a
+// time is as old as the claim.
 func (c *Claim) Support(stands func(Evidence) bool) Support {
 	s := Support{Trust: TrustOperator, NewestAt: c.CreatedAt}
 	if len(c.Evidence) == 0 {
@@ -90,8 +90,8 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 }
 
 // HardSources returns the number of independent hard pieces of evidence. The exit status of a
-// command and the test results in its output come from one run, and count once, if they have
-// the same time or one has none. Repeated records of the same piece count once.
+// command and the test results in its output count once if they come from one run: they have
+// the same time, or one has none. Repeated records of the same piece count once.
 func HardSources(evidence []Evidence) int {
 	type piece struct {
 		kind EvidenceKind

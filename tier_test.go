@@ -102,7 +102,7 @@ func TestSupportTrustIsTheLeastTrusted(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	// A piece that no longer stands has still been spoken by somebody.
+	// A piece that no longer holds still counts for the trust.
 	c := claimWith(operator, external)
 	if got := c.Support(func(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile }).Trust; got != ken.TrustExternal {
 		t.Errorf("trust rose to %v because a piece fell", got)
