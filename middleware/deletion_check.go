@@ -62,18 +62,18 @@ func (l operator) CheckForgotten(ctx context.Context, owner string, was []ken.Cl
 		name, where string
 		find        func(context.Context) (inspect.Check, error)
 	}{
-		{"claims", "the table of claims, by id and by what each of them says", detail(c.claims)},
-		{"keyword index", "the index of words, asked for all that each claim said", detail(c.keyword)},
-		{"vectors", "the nearest to what each claim said", c.vectors},
-		{"structure", "what is filed under the names that the claims were about, or points at them", detail(c.structure)},
+		{"claims", "the table of claims, by id and by text", detail(c.claims)},
+		{"keyword index", "the keyword index, searched for the claims' texts", detail(c.keyword)},
+		{"vectors", "the vectors nearest to the claims' texts", c.vectors},
+		{"structure", "the records under the claims' entities, and those that refer to the claims", detail(c.structure)},
 		{"history", "the details of the claims' events in the log", detail(c.history)},
 		{"journals", "the messages of every session", journal("said in", func(h *session.Holding) []string { return h.Sessions })},
-		{"injected texts", "what was put before models, in every session", journal("in", func(h *session.Holding) []string { return h.Injected })},
-		{"checkpoints", "where every session stands", journal("in", func(h *session.Holding) []string { return h.Checkpoint })},
-		{"receipts", "the receipts of turns, in which nothing but ids may be left", detail(c.receipts)},
-		{"attention", "what agents have asked a person to do, and were not let write", detail(c.attention)},
-		{"running conversations", "the blocks that this process would send on", detail(c.blocks)},
-		{memoryfile.Name, "the file that people read and edit", c.memoryFile},
+		{"injected texts", "the texts that models received, in every session", journal("in", func(h *session.Holding) []string { return h.Injected })},
+		{"checkpoints", "the checkpoint of every session", journal("in", func(h *session.Holding) []string { return h.Checkpoint })},
+		{"receipts", "the receipts of turns, which may keep the ids only", detail(c.receipts)},
+		{"attention", "requests of agents to a person, and writes that were refused", detail(c.attention)},
+		{"running conversations", "the blocks that this process keeps for the next requests", detail(c.blocks)},
+		{memoryfile.Name, "the memory file", c.memoryFile},
 		{"log", "the chain of hashes, from the first event to the last", c.chain},
 	} {
 		found, err := look.find(ctx)
@@ -131,7 +131,7 @@ func (c *deletionChecker) claims(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return joinDetails(listIDs("still there:", left), listIDs("say the same:", same)), nil
+	return joinDetails(listIDs("still there:", left), listIDs("with the same content:", same)), nil
 }
 
 func joinDetails(details ...string) string {
@@ -174,11 +174,11 @@ func (c *deletionChecker) vectors(ctx context.Context) (inspect.Check, error) {
 		out.Detail = "no vectors are kept"
 		return out, nil
 	case !embed.IsLocal(e):
-		out.Where = "the records that vectors belong to"
+		out.Where = "the records that have vectors"
 		for _, id := range c.ids {
 			out.Clean = out.Clean && !c.s.Has(id)
 		}
-		out.Detail = "the service that embeds was not given the words again"
+		out.Detail = "the vectors were not searched, because that would send the text to the embedding service"
 		return out, nil
 	}
 	var texts []string
@@ -248,7 +248,7 @@ func (c *deletionChecker) history(ctx context.Context) (string, error) {
 			left = append(left, id)
 		}
 	}
-	return listIDs("still told of:", left), nil
+	return listIDs("events with details left:", left), nil
 }
 
 // journals searches the journals on the first call and caches the result.
@@ -267,16 +267,16 @@ func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error
 
 func (c *deletionChecker) receipts(ctx context.Context) (string, error) {
 	n, err := c.l.Operator().Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
-	return countText(n, "of them tell more"), err
+	return countText(n, "of them contain more"), err
 }
 
 func (c *deletionChecker) attention(ctx context.Context) (string, error) {
 	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.matches})
-	return countText(n, "of them tell of it"), err
+	return countText(n, "of them mention it"), err
 }
 
 func (c *deletionChecker) blocks(context.Context) (string, error) {
-	return countText(c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)), "of them have it"), nil
+	return countText(c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)), "of them contain it"), nil
 }
 
 // countText returns the number and what it says; "" for 0.
@@ -290,12 +290,12 @@ func countText(n int, says string) string {
 func (c *deletionChecker) memoryFile(context.Context) (inspect.Check, error) {
 	out := inspect.Check{Clean: true}
 	if c.s.Owner() != c.l.cfg.Knowledge.Owner {
-		out.Detail = "this owner has none"
+		out.Detail = "this owner has no such file"
 		return out, nil
 	}
 	b, err := memoryfile.Read(filepath.Join(c.l.o.Root, memoryfile.Dir, memoryfile.Name))
 	if errors.Is(err, os.ErrNotExist) {
-		out.Detail = "there is none"
+		out.Detail = "there is no such file"
 		return out, nil
 	}
 	if err != nil {
@@ -309,9 +309,9 @@ func (c *deletionChecker) memoryFile(context.Context) (inspect.Check, error) {
 	}
 	says := ""
 	if c.matches(string(b)) {
-		says = "it says so"
+		says = "it contains the text"
 	}
-	out.Detail = joinDetails(listIDs("it has", left), says)
+	out.Detail = joinDetails(listIDs("it contains", left), says)
 	out.Clean = out.Detail == ""
 	return out, nil
 }
@@ -323,6 +323,6 @@ func (c *deletionChecker) chain(ctx context.Context) (inspect.Check, error) {
 		out.Clean, out.Detail = false, err.Error()
 		return out, nil
 	}
-	out.Detail = fmt.Sprintf("%d events verify, %d of them without what they said", r.Events, r.Erased)
+	out.Detail = fmt.Sprintf("%d events verified; the content of %d of them was erased", r.Events, r.Erased)
 	return out, err
 }

@@ -423,7 +423,7 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 		c := &was[i]
 		why := p.Reason
 		if i > 0 {
-			why = "it says what " + e.record.Claim + " said"
+			why = "same content as " + e.record.Claim
 		}
 		gone, err := e.s.Forget(store.EraseLater(ctx), c.ID, why, p.Actor)
 		for _, id := range gone {

@@ -150,7 +150,7 @@ func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Recor
 	}
 	switch {
 	case len(entities) == 0 && it.Constraint:
-		return "a rule that names nothing, and applies to everything"
+		return "a rule without an entity, which applies to every turn"
 	case len(entities) == 0:
 		return ""
 	case !it.Constraint && it.Aspect != "":
@@ -161,13 +161,13 @@ func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Recor
 	c, ok := l.findConstraint(ctx, s, rec, it.ID)
 	switch {
 	case ok && c.Says != "":
-		return "a rule, filed under " + strings.Join(entities, " and ") + "; it says " + constraintSource(&c)
+		return "a rule, filed under " + strings.Join(entities, " and ") + "; it mentions " + constraintSource(&c)
 	case it.Signals[retriever.SignalDistance] == 0:
 		return "a rule of " + strings.Join(entities, " and ")
 	case ok && c.Via != nil:
 		return "a rule of " + c.Entity + ", " + c.Via.Clause()
 	}
-	return "a rule of " + entities[0] + ", one dependency from what the turn was about"
+	return "a rule of " + entities[0] + ", one dependency from an entity of the turn"
 }
 
 // constraintSource returns the name by which a rule was found, the entity if its name differs, and

@@ -275,8 +275,8 @@ func (l operator) CheckAllForgotten(ctx context.Context, owner string) ([]inspec
 	if err != nil {
 		return nil, err
 	}
-	erased := inspect.Check{Name: "erased", Where: "what is noted of each of them"}
-	claims := inspect.Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
+	erased := inspect.Check{Name: "erased", Where: "the record of each forgotten claim"}
+	claims := inspect.Check{Name: "claims", Where: "the table of claims, by forgotten id and by text"}
 	var pending, there, again, in []string
 	short := 0
 	for i := range all {
@@ -298,12 +298,12 @@ func (l operator) CheckAllForgotten(ctx context.Context, owner string) ([]inspec
 			again = append(again, c.ID)
 		}
 	}
-	erased.Detail = listIDs("not everywhere yet:", pending)
+	erased.Detail = listIDs("not complete yet:", pending)
 	erased.Clean = len(pending) == 0
 	if short > 0 {
 		erased.Detail = joinDetails(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
 	}
-	claims.Detail = joinDetails(listIDs("still there:", there), listIDs("said again since by", again))
+	claims.Detail = joinDetails(listIDs("still there:", there), listIDs("the text is again in", again))
 	claims.Clean = claims.Detail == ""
 	n := 0
 	look := func(path string) error {

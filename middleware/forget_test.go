@@ -240,7 +240,7 @@ func TestBlastOfOneClaim(t *testing.T) {
 		got = append(got, c.ID+" "+c.Why)
 	}
 	want := []string{ids[0] + " the claim itself", ids[2] + " derived from it", ids[3] + " derived from it",
-		ids[1] + " an episode that tells it; its rest is written anew", ids[4] + " says the same", ids[5] + " says the same"}
+		ids[1] + " an episode that contains it; the rest of the episode is kept", ids[4] + " says the same", ids[5] + " says the same"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -432,7 +432,7 @@ func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	check("files: found in .ken/state/default/copy.db")
 	must(t, os.Remove(path))
 	again := learn(t, l, fact(t, "%s", words))
-	check("claims: said again since by "+again[0], "files: ")
+	check("claims: the text is again in "+again[0], "files: ")
 }
 
 // A harvest of another process that has read what is forgotten goes on with it:

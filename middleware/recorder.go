@@ -282,7 +282,7 @@ func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	answer = cloneMessages([]ken.Message{answer})[0]
 	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 	if l.events != nil && !t.Incognito {
-		l.responseTasks.run(l.catchPanics("telling of an answer", func() {
+		l.responseTasks.run(l.catchPanics("reporting an answer", func() {
 			l.reportAnswer(&t, &wire.Observed{Answer: wire.Answer{Message: answer}, OK: true})
 		}))
 	}

@@ -69,13 +69,13 @@ func inexactReason(r *inspect.Replay) string {
 	case r.Exact:
 		return ""
 	case len(r.Missing) == 1:
-		return "the words of one item are gone: they were forgotten, or nothing has them any more as they were"
+		return "the text of one item no longer exists: it was forgotten, or changed without a copy"
 	case len(r.Missing) > 1:
-		return fmt.Sprintf("the words of %d items are gone: they were forgotten, or nothing has them any more as they were", len(r.Missing))
+		return fmt.Sprintf("the texts of %d items no longer exist: they were forgotten, or changed without a copy", len(r.Missing))
 	case r.Turn.BlockHash == "":
-		return "nothing proves it: the receipt was kept without a hash of the block"
+		return "it can't be proved: the receipt has no hash of the block"
 	}
-	return "some item reads otherwise by now, and the journal that had it as it was is gone"
+	return "the text of an item has changed since, and the journal with the earlier text was deleted"
 }
 
 // replayer finds the texts of the items of one receipt.

@@ -138,7 +138,7 @@ func TestReplayOfAnOldReceipt(t *testing.T) {
 	was := l.Assemble(t.Context(), asked("On which port does the ledger service listen?")).Receipt
 	aged(t, l, was.Turn)
 	r, err := l.Operator().Replay(t.Context(), "", was.Turn)
-	if err != nil || r.Exact || r.Block != was.Block || !strings.Contains(r.Why, "without a hash") {
+	if err != nil || r.Exact || r.Block != was.Block || !strings.Contains(r.Why, "no hash") {
 		t.Errorf("%v, %+v", err, r)
 	}
 	none := l.Assemble(t.Context(), asked("Thanks!")).Receipt

@@ -352,7 +352,7 @@ func TestExplainSaysHowAConstraintApplies(t *testing.T) {
 	ids := learn(t, l, ruleFor(t, "Answer in English."), filed(t, "Payments of cards are settled at midnight.", "settlement", "payments"))
 	askTurn(l, "t", "s", "when are payments of cards settled?")
 	for id, want := range map[string]string{friday: "it is a rule of payments.", ledger: "it is a rule of ledger, which payments requires.",
-		ids[0]: "it is a rule that names nothing, and applies to everything.", ids[1]: "it is filed under settlement of payments."} {
+		ids[0]: "it is a rule without an entity, which applies to every turn.", ids[1]: "it is filed under settlement of payments."} {
 		e, err := l.Operator().Explain(t.Context(), "", "t", id)
 		if err != nil {
 			t.Fatal(err)
@@ -540,8 +540,8 @@ func TestARuleThatSaysTheNameSurfacesAndSaysSo(t *testing.T) {
 	if inBlock(&r, ids[0]) == nil || inBlock(&r, ids[1]) == nil || inBlock(&r, ids[2]) != nil {
 		t.Fatalf("focal %v\n%s", r.Focal, r.Block)
 	}
-	for id, want := range map[string]string{ids[0]: "it is a rule, filed under declarations; it says customs.",
-		ids[1]: "it is a rule, filed under hand edits; it says main book, a name of ledger, which customs requires."} {
+	for id, want := range map[string]string{ids[0]: "it is a rule, filed under declarations; it mentions customs.",
+		ids[1]: "it is a rule, filed under hand edits; it mentions main book, a name of ledger, which customs requires."} {
 		e, err := l.Operator().Explain(t.Context(), "", "t", id)
 		if err != nil || !strings.HasSuffix(e.Why, want) {
 			t.Errorf("%s, not %s; %v", e.Why, want, err)

@@ -45,7 +45,7 @@ func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, 
 	case r.Previous != "":
 		up.parent = l.threads.find(responseKey(t.Owner, r.Previous))
 		if up.parent == nil {
-			up.missing = "conversation: the response that it goes on from is not known here, so only what is new was read"
+			up.missing = "conversation: the response that the request continues is not known here, so only the new messages were read"
 		}
 		if t.Session != "" && t.Session == wire.SessionOf(t.Owner, "", &wire.Request{Previous: r.Previous}) {
 			if up.parent != nil {

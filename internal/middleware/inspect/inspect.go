@@ -1,5 +1,5 @@
-// Package inspect has the types of what an operator sees of a layer: the receipt of a turn with its
-// items, why a claim was in a block or not, and what a deletion would erase or has left.
+// Package inspect has the types that describe a layer to its operator: the receipt of a turn with
+// its items, why a claim was in a block or not, and what a deletion erases or has left.
 package inspect
 
 import (
@@ -67,7 +67,7 @@ type Explanation struct {
 	Reason  ken.CutReason `json:"reason,omitempty"` // set if the claim was cut
 	Detail  string        `json:"detail,omitempty"` // for example the id of the item that it repeats
 	Why     string        `json:"why"`              // the explanation as a sentence
-	Try     string        `json:"try,omitempty"`    // what would change the verdict
+	Try     string        `json:"try,omitempty"`    // what would change that
 
 	// Status is the claim's status at the time of the turn. It is "" if the claim did not exist,
 	// and for a piece of a file.
@@ -80,8 +80,7 @@ type Explanation struct {
 type Replay struct {
 	Turn  Turn   `json:"turn"`
 	Block string `json:"block"` // without the items in Missing
-	// Exact reports whether the receipt's hash proves that Block equals, byte for byte, what the
-	// model was given.
+	// Exact reports whether the receipt's hash proves that the model got exactly Block.
 	Exact   bool     `json:"exact"`
 	Missing []string `json:"missing,omitempty"` // ids of the items whose text no longer exists
 	Why     string   `json:"why,omitempty"`     // why Exact is false
@@ -92,7 +91,7 @@ const (
 	Itself   = "the claim itself"
 	Derived  = "derived from it"
 	SaysSame = "says the same"
-	Redacted = "an episode that tells it; its rest is written anew"
+	Redacted = "an episode that contains it; the rest of the episode is kept"
 )
 
 // BlastClaim is a claim that Forget would delete.
