@@ -241,7 +241,7 @@ func (e *erasure) report() {
 	}
 	if e.record.Pending == nil {
 		e.out.Files = e.record.Files
-		e.out.Sessions, e.out.Looked = e.record.Told, erasedPlaces
+		e.out.Sessions, e.out.Looked = e.record.Sessions, erasedPlaces
 	}
 }
 
@@ -271,8 +271,8 @@ func (e *erasure) carryOut(ctx context.Context) error {
 			return fmt.Errorf("erase it where it was shared: %w", err)
 		}
 		e.matcher = nil
-		e.record.Gone = e.l.now().UTC()
-		e.record.Told = union(e.record.Told, e.out.Sessions)
+		e.record.DeletedAt = e.l.now().UTC()
+		e.record.Sessions = union(e.record.Sessions, e.out.Sessions)
 		e.record.Pending = &forgotten.Pending{Process: e.l.process}
 		if err := e.saveRecord(ctx); err != nil {
 			return fmt.Errorf("save the progress of the erasure: %w", err)

@@ -276,9 +276,9 @@ func (l operator) View(c ken.Claim) inspect.Claim {
 	return inspect.Claim{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
 }
 
-// CameOf returns the current state of the claims that the harvest of a session wrote, without those
+// SessionClaims returns the current state of the claims that the harvest of a session wrote, without those
 // that were forgotten since.
-func (l operator) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]inspect.Claim, error) {
+func (l operator) SessionClaims(ctx context.Context, s store.Engine, info *session.Info) ([]inspect.Claim, error) {
 	out := []inspect.Claim{}
 	for _, id := range info.Outcome.Claims() {
 		c, err := s.Get(ctx, id)

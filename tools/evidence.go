@@ -281,6 +281,6 @@ func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evide
 }
 
 // proves reports whether a command's exit status is its own and means something.
-func proves(sh shell.Command) bool { return sh.Text != "" && sh.Honest && !sh.Trivial }
+func proves(sh shell.Command) bool { return sh.Text != "" && sh.OwnExit && !sh.Trivial }
 
 func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -362,10 +362,10 @@ func decideAttention(v *visit) error {
 func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 	for i, id := range it.Claims {
 		if id == v.param("claim") {
-			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.param("fate")))
+			return v.desk(s).ResolveContradiction(v.ctx(), id, it.Claims[1-i], operator.Resolution(v.param("fate")))
 		}
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "neither of the two claims", Try: "Choose the one that stands."}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "neither of the two claims", Try: "Choose one of the two claims."}
 }
 
 // disputeItem disputes the claim that an agent wants to dispute. For a supersession, it

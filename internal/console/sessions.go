@@ -100,7 +100,7 @@ func sessionPage(v *visit) error {
 	}
 	b := sessionBody{Now: v.now(), Info: info, ShowMessages: v.canSeeMessages(info.Key)}
 	if err := v.withStore(func(s store.Engine) error {
-		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
+		claims, err := v.con.layer.Operator().SessionClaims(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
 		return err
 	}); err != nil {

@@ -176,7 +176,7 @@ func (a *commands) showSession(ctx context.Context, id string) error {
 		} else if ok {
 			v.Checkpoint = &cp
 		}
-		if v.Claims, err = l.Operator().CameOf(ctx, s, &info); err != nil {
+		if v.Claims, err = l.Operator().SessionClaims(ctx, s, &info); err != nil {
 			return err
 		}
 		return a.Show(v, func() { a.printSession(&v) })

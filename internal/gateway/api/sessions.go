@@ -103,7 +103,7 @@ func (a *API) getSession(c *call) (*reply, error) {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		claims, err := a.l.Operator().CameOf(c.ctx(), s, &info)
+		claims, err := a.l.Operator().SessionClaims(c.ctx(), s, &info)
 		return &reply{body: SessionView{Info: info, Claims: claims}}, err
 	})
 }

@@ -48,7 +48,7 @@ func (r *runs) see(c *Call) {
 	}
 	r.texts[c] = cmd.Text
 	r.others = append(r.others, attempt{call: c})
-	if c.Exit == nil || !cmd.Honest {
+	if c.Exit == nil || !cmd.OwnExit {
 		return
 	}
 	if len(r.attempts[cmd.Text]) == 0 {

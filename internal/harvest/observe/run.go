@@ -204,7 +204,7 @@ func exitIsReliable(args []string) bool {
 	if !slices.Contains([]string{"sh", "bash", "zsh", "dash"}, name) {
 		return true
 	}
-	return shell.Parse(Line(args), "").Honest
+	return shell.Parse(Line(args), "").OwnExit
 }
 
 // places returns paths that a group of tests is about: the folder of a Go package, or the path

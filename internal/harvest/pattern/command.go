@@ -32,8 +32,8 @@ func (w *work) run(c *finding.Call) {
 	if sh.Trivial || sh.Text == "" {
 		return
 	}
-	ok, known, said := sh.Honest && c.Exit != nil && *c.Exit == 0, sh.Honest && c.Exit != nil, ""
-	if !known && sh.Whole {
+	ok, known, said := sh.OwnExit && c.Exit != nil && *c.Exit == 0, sh.OwnExit && c.Exit != nil, ""
+	if !known && sh.OwnEnd {
 		if n, all := allPassed(results, c.Output); all {
 			ok, known, said = true, true, count(n, "test")+" passed and none failed"
 		}

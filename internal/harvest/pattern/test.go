@@ -41,7 +41,7 @@ func (w *work) tested(c *finding.Call, sh shell.Command, results []outcome.Test)
 			continue
 		}
 		t.passed++
-		if sh.Honest && c.Exit != nil && *c.Exit == 0 {
+		if sh.OwnExit && c.Exit != nil && *c.Exit == 0 {
 			t.command = sh.Text
 		}
 	}

@@ -256,21 +256,21 @@ func (d *Desk) Vouch(ctx context.Context, id, note string, evidence ...ken.Evide
 	return d.Verify(ctx, c.ID, note, evidence...)
 }
 
-// Fate is what happens to the losing claim of a contradiction.
-type Fate string
+// Resolution says what happens to the wrong claim of a contradiction.
+type Resolution string
 
-// Fates of a claim.
+// The resolutions.
 const (
 	// Replaced means superseded by the other claim, permanently.
-	Replaced Fate = "replaced"
+	Replaced Resolution = "replaced"
 	// Contested means disputed; it may be verified later.
-	Contested Fate = "contested"
+	Contested Resolution = "contested"
 )
 
-// Stand settles a contradiction: it verifies the claim, and the other one is replaced by it
-// or contested. With an error, the claim may be verified already; calling Stand again
-// completes it. Errors: ErrInvalid for an unknown fate, and if both claims are the same.
-func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
+// ResolveContradiction verifies the claim id, and marks the other one, against, as replaced by
+// it or contested. With an error, the claim may be verified already; calling it again completes
+// the change. Errors: ErrInvalid for an unknown resolution, and if both claims are the same.
+func (d *Desk) ResolveContradiction(ctx context.Context, id, against string, how Resolution) error {
 	c, other, err := d.two(ctx, id, against)
 	if err != nil {
 		return err
@@ -278,13 +278,13 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 	if c.ID == other.ID {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "against", Msg: "a claim can't be replaced or contested by itself", Try: "Name the two claims."}
 	}
-	const note = "stands in a contradiction"
-	switch fate {
+	const note = "chosen in a contradiction"
+	switch how {
 	case Replaced:
 		if err := d.Vouch(ctx, c.ID, note); err != nil {
 			return err
 		}
-		return d.Supersede(ctx, other.ID, c.ID, "contradicted by the one that stands")
+		return d.Supersede(ctx, other.ID, c.ID, "contradicted by the claim that was chosen")
 	case Contested:
 		// The dispute comes first: the queue takes a verification after it as a decision
 		// about the two.
@@ -298,7 +298,7 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 		}
 		return d.dismissAnswered(ctx, c.ID, other.ID)
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: "fate", Msg: "unknown fate " + string(fate), Try: "Use replaced or contested."}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "fate", Msg: "unknown resolution " + string(how), Try: "Use replaced or contested."}
 }
 
 // dismissAnswered dismisses items of the queue that ask what the person has just decided:

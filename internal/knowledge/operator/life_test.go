@@ -62,7 +62,7 @@ func TestSupersedeAndArchive(t *testing.T) {
 	k := newKit(t)
 	old, next := k.write("The port is 8080."), k.write("The port is 9090.")
 	if err := k.desk.Archive(t.Context(), old, ""); !errors.Is(err, ken.ErrRefused) {
-		t.Errorf("archive what stands: %v", err)
+		t.Errorf("archive a claim that is in use: %v", err)
 	}
 	if err := k.desk.Supersede(t.Context(), old, "0198c0de-0000-7000-8000-000000000002", ""); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("by what is not there: %v", err)
@@ -374,12 +374,12 @@ func TestVouchForAHypothesis(t *testing.T) {
 	}
 }
 
-// Whichever claim stands, and whatever becomes of the other one, nothing is left in the
+// Whichever claim is chosen, and however the other one is marked, nothing is left in the
 // queue.
-func TestStandSettlesAContradiction(t *testing.T) {
+func TestResolveContradiction(t *testing.T) {
 	for _, was := range []ken.Status{ken.StatusVerified, ken.StatusObserved, ken.StatusHypothesis} {
 		for _, first := range []bool{true, false} {
-			for fate, want := range map[operator.Fate]ken.Status{operator.Replaced: ken.StatusSuperseded, operator.Contested: ken.StatusDisputed} {
+			for how, want := range map[operator.Resolution]ken.Status{operator.Replaced: ken.StatusSuperseded, operator.Contested: ken.StatusDisputed} {
 				k := newKit(t)
 				a, b := k.write("Mail goes out at once.", is(was)), k.write("Mail is queued.", is(was))
 				if err := k.desk.Dispute(t.Context(), b, attention.ContradictionReason(a, "queued, or not?")); err != nil {
@@ -388,29 +388,29 @@ func TestStandSettlesAContradiction(t *testing.T) {
 				if n := k.queue()[attention.Contradicts]; n != 1 {
 					t.Fatalf("%d contradictions", n)
 				}
-				stands, falls := a, b
+				right, wrong := a, b
 				if !first {
-					stands, falls = b, a
+					right, wrong = b, a
 				}
 				for range 2 { // a second time changes nothing
-					if err := k.desk.Stand(t.Context(), stands, falls, fate); err != nil {
-						t.Fatalf("%s, %v, %s: %v", was, first, fate, err)
+					if err := k.desk.ResolveContradiction(t.Context(), right, wrong, how); err != nil {
+						t.Fatalf("%s, %v, %s: %v", was, first, how, err)
 					}
 				}
-				k.status(stands, ken.StatusVerified)
-				k.status(falls, want)
+				k.status(right, ken.StatusVerified)
+				k.status(wrong, want)
 				if q := k.queue(); len(q) != 0 {
-					t.Errorf("%s, %v, %s: left in the queue: %v", was, first, fate, q)
+					t.Errorf("%s, %v, %s: left in the queue: %v", was, first, how, q)
 				}
 			}
 		}
 	}
 }
 
-func TestStandRefuses(t *testing.T) {
+func TestResolveContradictionRefuses(t *testing.T) {
 	k := newKit(t)
 	a, b := k.write("Mail goes out at once."), k.write("Mail is queued.")
-	for name, err := range map[string]error{"itself": k.desk.Stand(t.Context(), a, a, operator.Replaced), "no fate": k.desk.Stand(t.Context(), a, b, "shot")} {
+	for name, err := range map[string]error{"itself": k.desk.ResolveContradiction(t.Context(), a, a, operator.Replaced), "no resolution": k.desk.ResolveContradiction(t.Context(), a, b, "shot")} {
 		if !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -23,7 +23,7 @@ func shelf(t *testing.T, texts ...string) store.Shelf {
 			return err
 		}
 		rec := forgotten.Record{Claim: "0195616d-8c00-7000-8000-0000003f9a1c", Also: []string{"0195616d-8c00-7000-8000-0000003f9a1d"},
-			At: time.Unix(1, 0), Gone: time.Unix(2, 0), Words: []uint64{forgotten.HashOf(key, "brandywhistle")}}
+			At: time.Unix(1, 0), DeletedAt: time.Unix(2, 0), Words: []uint64{forgotten.HashOf(key, "brandywhistle")}}
 		for _, text := range texts {
 			rec.Prints = append(rec.Prints, forgotten.PrintsOf(key, text)...)
 		}

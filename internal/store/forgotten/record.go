@@ -26,17 +26,17 @@ var present = []byte{1}
 
 // Record is what is stored about a claim that a user asked to forget.
 type Record struct {
-	Claim   string    `json:"claim"`          // its id
-	Also    []string  `json:"also,omitempty"` // ids of the claims that were forgotten with it
-	At      time.Time `json:"at"`
-	Gone    time.Time `json:"gone,omitzero"`     // from when on no turn could contain it
-	Given   []Given   `json:"given,omitempty"`   // turns that contained it, oldest first
-	Told    []string  `json:"told,omitempty"`    // ids of the sessions in which it was stated, sorted
-	Files   []string  `json:"files,omitempty"`   // the user's own files that still contain it
-	Prints  []Print   `json:"prints,omitempty"`  // one for each text
-	Words   []uint64  `json:"words,omitempty"`   // hashes of words that occurred only in it
-	Short   int       `json:"short,omitempty"`   // number of texts of one or two words, which have no fingerprint
-	Pending *Pending  `json:"pending,omitempty"` // nil once it is erased everywhere
+	Claim     string    `json:"claim"`          // its id
+	Also      []string  `json:"also,omitempty"` // ids of the claims that were forgotten with it
+	At        time.Time `json:"at"`
+	DeletedAt time.Time `json:"gone,omitzero"`     // from when on no turn could contain it
+	Given     []Given   `json:"given,omitempty"`   // turns that contained it, oldest first
+	Sessions  []string  `json:"told,omitempty"`    // ids of the sessions in which it was stated, sorted
+	Files     []string  `json:"files,omitempty"`   // the user's own files that still contain it
+	Prints    []Print   `json:"prints,omitempty"`  // one for each text
+	Words     []uint64  `json:"words,omitempty"`   // hashes of words that occurred only in it
+	Short     int       `json:"short,omitempty"`   // number of texts of one or two words, which have no fingerprint
+	Pending   *Pending  `json:"pending,omitempty"` // nil once it is erased everywhere
 }
 
 // Given is a turn whose model received the claim.

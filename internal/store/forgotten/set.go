@@ -86,10 +86,10 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 		for _, h := range rec.Words {
 			s.words[h] = true
 		}
-		if rec.Gone.After(s.newest) {
-			s.newest = rec.Gone
+		if rec.DeletedAt.After(s.newest) {
+			s.newest = rec.DeletedAt
 		}
-		s.erasing = s.erasing || rec.Pending != nil && rec.Gone.IsZero()
+		s.erasing = s.erasing || rec.Pending != nil && rec.DeletedAt.IsZero()
 	}
 	return s, nil
 }

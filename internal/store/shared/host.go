@@ -37,7 +37,7 @@ type host struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	l    net.Listener // nil while there is no listener; used by mend's goroutine only, once it runs
+	l    net.Listener // nil while there is no listener; used by keepListening's goroutine only, once it runs
 	path string       // of the Unix socket; "" for none
 }
 
@@ -109,7 +109,7 @@ func (s *ownerConn) hold() (*role, error) {
 	h.server.Ready(h.store)
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	h.running.Go(func() { h.mend(ctx) })
+	h.running.Go(func() { h.keepListening(ctx) })
 	if h.tenure != nil {
 		h.running.Go(func() { h.tenure.watch(ctx, h.store, func() { s.lost(r, false) }) })
 	}
@@ -161,17 +161,17 @@ func (h *host) listen() error {
 	if network == "unix" {
 		h.path = address
 	}
-	h.running.Go(func() { _ = h.server.Serve(l) }) // mend does not need the error: it checks the socket itself
+	h.running.Go(func() { _ = h.server.Serve(l) }) // keepListening does not need the error: it checks the socket itself
 	return nil
 }
 
-// mend restores the socket and holder.json until ctx ends. Programs that clean up
-// temporary folders may delete either file. mend checks every Options.Mend, and
-// tries again if it fails, for example on a full disk or for lack of file handles.
-func (h *host) mend(ctx context.Context) {
-	tick := time.NewTicker(h.s.w.o.Mend)
+// keepListening restores the socket and holder.json until ctx ends. Programs that clean
+// up temporary folders may delete either file. It checks them every Options.CheckSocket,
+// and tries again if it fails, for example on a full disk or for lack of file handles.
+func (h *host) keepListening(ctx context.Context) {
+	tick := time.NewTicker(h.s.w.o.CheckSocket)
 	defer tick.Stop()
-	for told := h.l == nil; ; {
+	for warned := h.l == nil; ; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -185,10 +185,10 @@ func (h *host) mend(ctx context.Context) {
 			h.l = nil
 		}
 		err := h.listen()
-		if err != nil && !told {
+		if err != nil && !warned {
 			h.s.w.o.Log.Warn("other processes can't reach this store for now", "owner", h.s.owner, "cause", err)
 		}
-		told = err != nil
+		warned = err != nil
 	}
 }
 
@@ -296,9 +296,9 @@ type Options struct {
 	// too long. They are put into a subfolder that only this user can access. Default
 	// XDG_RUNTIME_DIR, else os.TempDir.
 	RuntimeDir string
-	// Mend is the interval at which a holder checks that its socket still exists. Default 1 s.
-	Mend time.Duration
-	Log  *slog.Logger // default slog.Default()
+	// CheckSocket is the interval at which a holder checks that its socket still exists. Default 1 s.
+	CheckSocket time.Duration
+	Log         *slog.Logger // default slog.Default()
 }
 
 // drain is how long a holder that ends waits for pending requests.
@@ -319,8 +319,8 @@ func (o Options) withDefaults() Options {
 			o.RuntimeDir = os.TempDir()
 		}
 	}
-	if o.Mend <= 0 {
-		o.Mend = time.Second
+	if o.CheckSocket <= 0 {
+		o.CheckSocket = time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -191,7 +191,7 @@ func shortDir(t testing.TB) string {
 // holder.json after another program has deleted them.
 func TestASocketThatIsRemovedIsMadeAgain(t *testing.T) {
 	root := shortDir(t)
-	o := shared.Options{Mend: time.Millisecond}
+	o := shared.Options{CheckSocket: time.Millisecond}
 	first := owners(t, root, o)
 	id := write(t, open(t, first), claim(t, "the port is 8080"))
 	client := open(t, owners(t, root, o))
@@ -210,7 +210,7 @@ func TestASocketThatIsRemovedIsMadeAgain(t *testing.T) {
 // holder.json, as on a full disk, tries until it succeeds.
 func TestAHolderThatCouldNotBeFoundIsFoundAgain(t *testing.T) {
 	root := shortDir(t)
-	o := shared.Options{Mend: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	o := shared.Options{CheckSocket: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	first := owners(t, root, o)
 	id := write(t, open(t, first), claim(t, "the port is 8080"))
 	dir := filepath.Join(root, ken.DefaultOwner)

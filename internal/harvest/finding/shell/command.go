@@ -16,12 +16,12 @@ type Command struct {
 	// are removed. Parts that differ from run to run are replaced by a name in
 	// angle brackets. It is "" for a script, and if nothing is left.
 	Text string
-	// Honest says that the exit status is that of Text: not of a filter after a
+	// OwnExit says that the exit status is that of Text: not of a filter after a
 	// pipe, of "|| true", or of the last of several commands.
-	Honest bool
-	// Whole says that the output ends with what Text prints last, which includes
-	// its summary.
-	Whole bool
+	OwnExit bool
+	// OwnEnd says that the end of the output is the end of Text's output, where
+	// its summary is.
+	OwnEnd bool
 	// Trivial says that nothing is learned from success or failure: the line shows
 	// something, is a shell's housekeeping, or contains its own code.
 	Trivial bool
@@ -56,12 +56,12 @@ func Parse(line, root string) Command {
 	if p.script || p.hasHeredoc {
 		return Command{Trivial: true, Routine: true}
 	}
-	p.commands, c.Honest, c.Whole = unfiltered(p.commands, pipefail)
+	p.commands, c.OwnExit, c.OwnEnd = unfiltered(p.commands, pipefail)
 	if c.Text = text(p.commands, root); len(c.Text) > maxText {
 		c.Text = ""
 	}
 	if c.Text == "" {
-		c.Trivial, c.Honest, c.Whole = true, false, false
+		c.Trivial, c.OwnExit, c.OwnEnd = true, false, false
 	}
 	return c
 }
@@ -184,11 +184,11 @@ func unredirected(words []word) []word {
 // filters holds programs that show a part of another command's output.
 var filters = set("tail head less more cat tee grep egrep rg sed awk cut sort uniq wc jq column tr nl xargs fold")
 
-// unfiltered removes commands that only show output of the one before. honest
-// reports whether the exit status is still that of the rest, and whole whether the
+// unfiltered removes commands that only show output of the one before. ownExit
+// reports whether the exit status is still that of the rest, and ownEnd whether the
 // end of its output is shown.
-func unfiltered(cs []simple, pipefail bool) (rest []simple, honest, whole bool) {
-	honest, whole = true, true
+func unfiltered(cs []simple, pipefail bool) (rest []simple, ownExit, ownEnd bool) {
+	ownExit, ownEnd = true, true
 	for len(cs) > 1 {
 		last, before := &cs[len(cs)-1], &cs[len(cs)-2]
 		name := last.value(0)
@@ -198,17 +198,17 @@ func unfiltered(cs []simple, pipefail bool) (rest []simple, honest, whole bool) 
 			break
 		}
 		if before.op == "|" && !pipefail || before.op == "||" || before.op == ";" {
-			honest = false
+			ownExit = false
 		}
-		whole = whole && (!shown || name == "tail" || name == "cat" || name == "tee")
+		ownEnd = ownEnd && (!shown || name == "tail" || name == "cat" || name == "tee")
 		cs = cs[:len(cs)-1]
 	}
 	for i := range cs {
 		if op := cs[i].op; op == "&" || i < len(cs)-1 && (op == ";" || op == "|" && !pipefail) {
-			honest = false
+			ownExit = false
 		}
 	}
-	return cs, honest, whole
+	return cs, ownExit, ownEnd
 }
 
 func text(cs []simple, root string) string {

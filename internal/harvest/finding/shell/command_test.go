@@ -61,7 +61,7 @@ func TestTextIsTheSameNextTime(t *testing.T) {
 
 // "go test | tail" exits 0 whatever the tests did: taken for a success, it would
 // verify a falsehood.
-func TestExitStatusOfAnotherCommandIsNotHonest(t *testing.T) {
+func TestExitStatusOfAnotherCommand(t *testing.T) {
 	for line, want := range map[string]bool{
 		"go test ./...":                              true,
 		"cd /src && go test ./... 2>&1":              true,
@@ -79,8 +79,8 @@ func TestExitStatusOfAnotherCommandIsNotHonest(t *testing.T) {
 		"ls; ":                                       true,
 		"":                                           false,
 	} {
-		if got := Parse(line, "").Honest; got != want {
-			t.Errorf("%q: honest is %v", line, got)
+		if got := Parse(line, "").OwnExit; got != want {
+			t.Errorf("%q: own exit is %v", line, got)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestWholeOutputEndsWithTheSummary(t *testing.T) {
 		"go test ./...": true, "go test ./... 2>&1 | tail -5": true, "go test ./... | tee out.txt": true, "go test ./...; echo done": true,
 		"go test ./... | head": false, "go test ./... | grep ok": false, "go test ./... | grep -v x | tail": false, "": false,
 	} {
-		if got := Parse(line, "").Whole; got != want {
-			t.Errorf("%q: whole is %v", line, got)
+		if got := Parse(line, "").OwnEnd; got != want {
+			t.Errorf("%q: own end is %v", line, got)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 func ExampleParse() {
 	for _, line := range []string{"cd /src/pay && CGO_ENABLED=0 timeout 60 go test ./... 2>&1", "go test ./... | tail -5", "git status"} {
 		c := shell.Parse(line, "/src/pay")
-		fmt.Printf("%q honest=%v trivial=%v\n", c.Text, c.Honest, c.Trivial)
+		fmt.Printf("%q own exit=%v trivial=%v\n", c.Text, c.OwnExit, c.Trivial)
 	}
 	// Output:
-	// "go test ./..." honest=true trivial=false
-	// "go test ./..." honest=false trivial=false
-	// "git status" honest=true trivial=true
+	// "go test ./..." own exit=true trivial=false
+	// "go test ./..." own exit=false trivial=false
+	// "git status" own exit=true trivial=true
 }
 
 func ExampleActs() {
