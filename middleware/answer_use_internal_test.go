@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A turn is judged when its answer is heard: once, and not at each step of its loop.
+// A turn is judged once, when its answer is complete, not at each step of its tool loop.
 func TestHearSaysWhatIsWorthJudging(t *testing.T) {
 	call := ken.Message{Role: "assistant", Text: "Let me see.", ToolCalls: []ken.ToolCall{{ID: "a", Arguments: "{}"}}}
 	said, other := ken.Message{Role: "assistant", Text: "Port 8071."}, ken.Message{Role: "assistant", Text: "Port 8072."}
@@ -34,8 +34,8 @@ func TestHearSaysWhatIsWorthJudging(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a turn, in whatever order it is told, its verdict is that on all
-// that is known, as if it were judged for the first time.
+// Whatever the order in which the records of a turn arrive, the result is the same as
+// if the turn were judged once with all of them.
 func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	said := []ken.Message{
@@ -78,7 +78,8 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 	}
 }
 
-// Turns that come faster than they can be judged are not, and some are again a moment later.
+// Turns that come faster than they can be judged are not judged. A moment later, turns are
+// judged again.
 func TestTurnsAreJudgedAtALimitedRate(t *testing.T) {
 	var h judgedTurns
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)

@@ -57,8 +57,8 @@ func (d *dialogue) answer(m ken.Message) {
 	d.turn.Messages = append(d.turn.Messages, m)
 }
 
-// What an answer used is in its receipt at once, and counts once the person has gone
-// on; that it was wrong is known by then.
+// The items that an answer used are in its receipt at once. They count after the
+// user's next message, which may say that the answer was wrong.
 func TestWhatAnAnswerUsedIsKeptAndCounts(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, aboutPayments(t, "The payments service listens on port 8071."), aboutPayments(t, "The payments service writes its metrics to port 9464."))
@@ -84,7 +84,7 @@ func TestWhatAnAnswerUsedIsKeptAndCounts(t *testing.T) {
 	if n := l.Operator().Learner("").Standing().Turns; n != 1 {
 		t.Errorf("%d turns learned from", n)
 	}
-	if len(second.Items) != 0 { // the block of the first turn still stands
+	if len(second.Items) != 0 { // the block of the first turn is still in its place
 		t.Errorf("%+v", second.Items)
 	}
 }
@@ -104,8 +104,8 @@ func TestACorrectionIsHeard(t *testing.T) {
 	}
 }
 
-// A loop of tool calls is one turn, whose answer is all that follows, with the results
-// that only the next request brings. Nothing is said of it before.
+// A loop of tool calls is one turn. Its answer is everything that follows, including
+// results that only the next request has. Nothing is said of it before.
 func TestUseInAToolLoop(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, fact(t, "Tests of payments run with make check-payments SHARD=7."))
@@ -124,8 +124,8 @@ func TestUseInAToolLoop(t *testing.T) {
 	}
 }
 
-// What an incognito turn uses leaves no trace, and what is said in one is no word on
-// the turn before.
+// The use of items in an incognito turn is not recorded, and its message does not
+// affect the previous turn.
 func TestUseOfAnIncognitoTurnLeavesNothing(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, aboutPayments(t, "The payments service listens on port 8071."))
@@ -149,7 +149,7 @@ func TestUseOfAnIncognitoTurnLeavesNothing(t *testing.T) {
 	}
 }
 
-// scored are the keys of what is known of use.
+// scored returns the keys under which use is stored.
 func scored(t testing.TB, l *middleware.Layer) (keys []string) {
 	t.Helper()
 	s, release, err := l.Store(context.Background(), "")
@@ -274,7 +274,7 @@ func TestTheScorersSwitch(t *testing.T) {
 	}
 }
 
-// A turn that nobody will hear the answer of explores nothing.
+// A turn explores nothing if its answer will not be read.
 func TestATurnWithoutASessionIsNotRanked(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, aboutPayments(t, "The payments service listens on port 8071."), aboutPayments(t, "The payments service writes its metrics to port 9464."))

@@ -12,8 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Work that ended in time leaves nothing on the count of what is overdue, and work that did
-// not is on it until it ends.
+// Work counts as overdue only if it did not end in time, and only until it ends.
 func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 	l := &Layer{}
 	for range 1000 {
@@ -170,8 +169,8 @@ func TestWithoutMiddle(t *testing.T) {
 	}
 }
 
-// What is asked at the beginning or the end of a very long message is found; the stages
-// don't read what is between.
+// A question at the beginning or the end of a very long message is found; the stages
+// don't read the middle.
 func TestStagesReadTheEndsOfALongMessage(t *testing.T) {
 	filler := strings.Repeat("filling words ", 1<<20/14)
 	st := &State{Turn: ken.Turn{Messages: []ken.Message{{Role: "user", Text: "FIRST " + filler + "MIDDLE " + filler + "LAST"}}}}

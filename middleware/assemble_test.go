@@ -212,8 +212,9 @@ func (s slowFor) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return s.Bag.Embed(ctx, texts)
 }
 
-// What the vector leg found too late serves the session's next turn that asks
-// for something; small talk in between neither gets it nor loses it.
+// Late hits of the vector leg go to the session's next turn that needs
+// knowledge. Small talk in between does not get them, and does not discard
+// them.
 func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 	slow := slowFor{question: "What happens when money does not arrive?", gate: make(chan struct{})}
 	there := make(chan struct{})
@@ -256,7 +257,7 @@ func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 	}
 }
 
-// A long loop of tool calls must not push the question out of what is read.
+// After a long loop of tool calls, the question must still be read.
 func TestQuestionStandsThroughALongToolLoop(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "%s", retryFact))
@@ -271,7 +272,7 @@ func TestQuestionStandsThroughALongToolLoop(t *testing.T) {
 	}
 }
 
-// Many goroutines, sessions and owners at once: everybody gets what is theirs.
+// With many goroutines, sessions and owners at once, each gets its own results.
 func TestConcurrentAssemble(t *testing.T) {
 	const owners, sessions, turns = 4, 4, 5
 	l := open(t, settings(recording), withVectors)
@@ -417,9 +418,9 @@ func TestEachLegHasItsOwnLimit(t *testing.T) {
 	}
 }
 
-// While as many turns as may be are composed, another one goes on at once: without a
-// block of its own, with those of its conversation, and the receipt says why. The next
-// step of a turn that has its block is no turn to compose.
+// While the maximum number of turns are composed, another turn does not wait: it gets
+// the earlier blocks of its conversation, but no new one, and the receipt says why.
+// The next step of a turn that has its block is no turn to compose.
 func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 	hold, entered := make(chan struct{}), make(chan struct{})
 	l := open(t, settings(func(c *config.Config) { c.Retrieval.AtOnce = 2 }), func(o *middleware.Options) {
@@ -475,8 +476,8 @@ func as(session string) func(*wire.Request) ken.Turn {
 	return func(*wire.Request) ken.Turn { return inSession(session) }
 }
 
-// The receipt of a turn says which rule decided what it gets. A call that neither gets nor
-// leaves anything is sent as it came, and nothing is kept of it.
+// The receipt of a turn says which rule decided what it gets. A call that gets no block
+// and stores nothing is sent unchanged, and nothing of it is kept.
 func TestATurnNamesTheRuleThatDecided(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "The ledger service listens on port 7443."))

@@ -56,7 +56,7 @@ func TestBackgroundGivesWay(t *testing.T) {
 	})
 }
 
-// Work of its own ends with its panic, and the log says where.
+// A panic ends only the work in the background, and the log says where it happened.
 func TestSurvives(t *testing.T) {
 	var log bytes.Buffer
 	l := &Layer{o: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}

@@ -136,8 +136,8 @@ func TestHarvestInTheForegroundFiles(t *testing.T) {
 	}
 }
 
-// In the background the layer follows what is written, whoever writes it, and no turn
-// waits for it.
+// The layer files new claims in the background, whoever writes them, and no turn
+// waits for that.
 func TestBackgroundFilesWhatIsWritten(t *testing.T) {
 	server := modeltest.Serve(t)
 	l := open(t, modelled(server), func(o *middleware.Options) { o.Foreground = false })
@@ -182,8 +182,8 @@ func TestOwnersAreFiledApart(t *testing.T) {
 	}
 }
 
-// A queue that nobody works off, or whose model is down, costs no rule: what was said is
-// one when it is written, and reaches what it depends on, in a process that starts now.
+// Rules need no queue and no model: a statement is a rule as soon as it is written, and
+// applies over dependencies, even in a process that has just started.
 func TestRulesNeedNoJob(t *testing.T) {
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	t.Cleanup(down.Close)
@@ -278,9 +278,9 @@ func TestHarvestsGoOnBesideTurns(t *testing.T) {
 	t.Logf("%d turns meanwhile", turns)
 }
 
-// Two layers over one folder, as a gateway and an MCP server are: with sessions of
-// their own and one that both have at once, no message and no receipt is lost or
-// there twice, and neither ends what the other is at.
+// Two layers over one folder, such as a gateway and an MCP server, have separate
+// sessions and share one. No message and no receipt is lost or stored twice, and
+// neither layer ends a session that the other uses.
 func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 	root := t.TempDir()
 	layers := map[string]*middleware.Layer{"one": openWithin(t, root), "two": openWithin(t, root)}

@@ -24,9 +24,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// BenchmarkAssemble is a turn of its own each time, hybrid, with an embedder in
-// process, a question of ten words, and no floor: the words of the synthetic
-// claims bear on nothing.
+// BenchmarkAssemble assembles a new hybrid turn each time, with an embedder in
+// process and a question of ten words. The floor is off, because synthetic
+// claims match no question well.
 func BenchmarkAssemble(b *testing.B) {
 	for _, n := range synth.Sizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -59,9 +59,9 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 }
 
-// BenchmarkAssembleWithMemory is a turn as above with 10,000 claims, once with
-// nothing else and once with 200 hot claims, 500 episodes and 50 playbooks, of
-// which the floor, being off, lets two into every turn.
+// BenchmarkAssembleWithMemory assembles the same turn with 10,000 claims: once
+// with nothing else, and once with 200 hot claims, 500 episodes and 50
+// playbooks. Without the floor, two playbooks are in every turn.
 func BenchmarkAssembleWithMemory(b *testing.B) {
 	for _, memory := range []bool{false, true} {
 		b.Run(fmt.Sprintf("memory=%v", memory), func(b *testing.B) {
@@ -125,10 +125,10 @@ func remembered(src *synth.Source) []ken.Claim {
 	return out
 }
 
-// BenchmarkBesideHarvests is forty fresh turns a second with 10,000 claims, once with
-// nothing else to do and once while a thousand sessions, or KEN_BENCH_HARVESTS, wait to be
-// harvested: behind-p99 may be twice alone-p99, and harvests/s says that the queue gets
-// shorter meanwhile. KEN_BENCH_TURNS is how many turns each, 800 if nothing is set.
+// BenchmarkBesideHarvests assembles forty new turns a second with 10,000 claims: once
+// alone, and once while a thousand sessions, or KEN_BENCH_HARVESTS, wait to be harvested.
+// behind-p99 may be twice alone-p99. harvests/s shows that the queue gets shorter
+// meanwhile. KEN_BENCH_TURNS is how many turns each, 800 if nothing is set.
 func BenchmarkBesideHarvests(b *testing.B) {
 	number := func(name string, n int) int {
 		if env := os.Getenv(name); env != "" {
@@ -205,7 +205,7 @@ func BenchmarkBesideHarvests(b *testing.B) {
 	}
 	for b.Loop() {
 		l := begin(false, false)
-		measure(l, turns/4) // until what is done at the start is done
+		measure(l, turns/4) // until the work at the start is done
 		alone := measure(l, turns)
 		if err := l.Close(); err != nil {
 			b.Fatal(err)
@@ -231,10 +231,10 @@ func percentile(took []time.Duration, p float64) time.Duration {
 	return took[int(p*float64(len(took)-1))]
 }
 
-// BenchmarkRecorder is a turn of one of 200 sessions with its answer, each session a
-// conversation that grows to 20 messages of 300 bytes and starts anew, with a
-// hundred claims in the store. cpu-µs/op is what the whole process spent on it; the
-// difference to "none" is what keeping it costs.
+// BenchmarkRecorder assembles a turn of one of 200 sessions and records its answer.
+// Each session is a conversation that grows to 20 messages of 300 bytes and then
+// starts anew. The store has a hundred claims. cpu-µs/op is the CPU time of the
+// whole process; the difference to "none" is the cost of recording.
 func BenchmarkRecorder(b *testing.B) {
 	for _, keep := range []struct {
 		name     string
@@ -303,8 +303,8 @@ func BenchmarkAssembleElsewhere(b *testing.B) {
 	assembleElsewhere(b, func(string) string { return root }, "")
 }
 
-// BenchmarkAssembleOnAnotherNode is the same for two nodes that share an engine, once on the
-// one that holds the owner and once on the other one, over a connection between them.
+// BenchmarkAssembleOnAnotherNode does the same with two nodes that share an engine: once on
+// the node that holds the owner, and once on the other node, over a connection between them.
 func BenchmarkAssembleOnAnotherNode(b *testing.B) {
 	roots := map[string]string{"holder": b.TempDir(), "client": b.TempDir()}
 	assembleElsewhere(b, func(role string) string { return roots[role] }, logtest.StartNATS(b, 3).URL())
@@ -375,8 +375,9 @@ func BenchmarkWouldForget(b *testing.B) {
 	}
 }
 
-// BenchmarkTurnWithSymbols is what the code takes of a turn that names three symbols, each
-// time others, of a project's own code and of 200,000 made up ones; and with much weight.
+// BenchmarkTurnWithSymbols measures the time for code in a turn that names three symbols,
+// different ones each time. The symbols are those of a project and 200,000 synthetic ones.
+// One variant has weight high.
 func BenchmarkTurnWithSymbols(b *testing.B) {
 	for _, bc := range []struct {
 		name string
@@ -457,8 +458,8 @@ func manyIn(i int) string {
 	return text
 }
 
-// BenchmarkTurnAfterEdit is what the code takes of a turn right after a tool call has
-// written a file of a project with 200,000 symbols: the new symbol is in it.
+// BenchmarkTurnAfterEdit measures the time for code in a turn right after a tool call
+// has written a file of a project with 200,000 symbols. The turn has the new symbol.
 func BenchmarkTurnAfterEdit(b *testing.B) {
 	for _, fresh := range []bool{false, true} {
 		b.Run(map[bool]string{false: "changed", true: "new"}[fresh], func(b *testing.B) {

@@ -19,8 +19,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// dialog is a conversation of a client that names no session, and of which any layer may
-// see any request.
+// dialog is a conversation of a client that names no session. Each request may go to
+// another layer.
 type dialog struct {
 	t      *testing.T
 	system string
@@ -36,8 +36,8 @@ type dialog struct {
 
 func newDialog(t *testing.T, system string) *dialog { return &dialog{t: t, system: system} }
 
-// send sends the conversation through a layer, and checks that all that was sent before
-// stands where it stood. answer comes back; "" for none.
+// send sends the conversation through a layer, and checks that everything sent before
+// is still in its place. The provider answers with answer; "" for no answer.
 func (c *dialog) send(l *middleware.Layer, answer string) {
 	c.t.Helper()
 	d := testDialects[0]
@@ -80,7 +80,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 	}
 }
 
-// hears answers the last request with body.
+// hears passes body to the layer as the answer to the last request.
 func (c *dialog) hears(body string) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 	c.waits.Listen(resp, nil)
@@ -97,7 +97,7 @@ func (c *dialog) ask(l *middleware.Layer, question, answer string) {
 	c.send(l, answer)
 }
 
-// tool has the model call a tool, whose result is sent.
+// tool lets the model call a tool, and sends the result.
 func (c *dialog) tool(l *middleware.Layer, answer string) {
 	c.t.Helper()
 	c.calls++
@@ -108,7 +108,7 @@ func (c *dialog) tool(l *middleware.Layer, answer string) {
 	c.send(l, answer)
 }
 
-// facts are what turns about each of the questions are told.
+// facts maps each question to the text that its turn must get.
 func facts(t *testing.T) (claims []ken.Claim, questions []string) {
 	for _, f := range [][2]string{
 		{"The compass-crew oils the wheelhouse instruments before winter.", "Who oils the wheelhouse instruments?"},
@@ -122,8 +122,8 @@ func facts(t *testing.T) (claims []ken.Claim, questions []string) {
 	return claims, questions
 }
 
-// Whatever process a request goes through, and whenever: what a conversation was shown
-// stands where it stood, to the byte.
+// Through whatever process a request goes, and at whatever time, the earlier blocks of
+// its conversation are in their places, byte for byte.
 func TestBlocksStandAfterARestart(t *testing.T) {
 	root := t.TempDir()
 	claims, questions := facts(t)
@@ -266,8 +266,8 @@ func TestAStoredBlockIsForgottenWithItsClaim(t *testing.T) {
 	}
 }
 
-// What an incognito turn was told is not kept, nor what a conversation is told where
-// journals are switched off.
+// The block of an incognito turn is not kept, nor are blocks if journals are
+// switched off.
 func TestBlocksThatAreNotStored(t *testing.T) {
 	for name, c := range map[string]*config.Config{
 		"incognito": settings(),
@@ -293,9 +293,9 @@ func TestBlocksThatAreNotStored(t *testing.T) {
 	}
 }
 
-// Over hundreds of turns through three processes that are restarted, with tool calls,
-// conversations that begin alike, instructions that change, messages that are edited and
-// beginnings that are dropped, no prefix breaks but where the client itself changed it.
+// Hundreds of turns go through three processes that are restarted. There are tool calls,
+// conversations with equal beginnings, changing instructions, edited messages and
+// dropped beginnings. A prefix changes only where the client itself changed it.
 func TestNoPrefixBreaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed.Of(t), 0))
 	root := t.TempDir()
@@ -431,9 +431,9 @@ func TestABlockOfAnotherVersionStands(t *testing.T) {
 	}
 }
 
-// A claim that is disputed in the middle of a conversation was told already, and what was
-// told stays as it is: the next block says that it is disputed, once. When it stands again,
-// it may be told again.
+// If a claim of an earlier block is disputed, that block stays as it is, and the next block
+// says once that the claim is disputed. When the claim is valid again, a block may contain
+// it again.
 func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, fact(t, "The staging host of the ledger is called heron."), fact(t, "The ledger keeps its backups for ninety days."))
@@ -501,7 +501,7 @@ func guess(t *testing.T, l *middleware.Layer, answer string, items ...string) st
 	return x.Turn.Session
 }
 
-// Conversations that begin with the same words are told apart by what followed.
+// Conversations with the same beginning are distinguished by the messages that follow.
 func TestConversationsThatBeginAlike(t *testing.T) {
 	l := open(t, settings())
 	d := testDialects[0]

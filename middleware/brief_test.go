@@ -11,8 +11,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// A conversation goes on over processes that each see a moment of it: none of them ends it,
-// nobody takes it for left behind, and what its user states is known at once.
+// A conversation continues over processes that each handle one event of it. None of them
+// ends it, no other process treats it as abandoned, and the user's statements are known at
+// once.
 func TestBriefLayersShareAConversation(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()
@@ -50,8 +51,8 @@ func TestBriefLayersShareAConversation(t *testing.T) {
 	}
 }
 
-// An event is answered by the layer of the process that holds the store, and by nobody where
-// there is none.
+// The layer of the process that holds the store answers an event. Without such a process
+// there is no answer.
 func TestSendEvent(t *testing.T) {
 	root, cfg := t.TempDir(), settings()
 	send := func(c context.Context) (string, bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/config"
 )
 
-// What may be a rule of a thing is shown as a fact where the turn names the thing, however
-// much else is known of it, and in no other turn.
+// A candidate rule of an entity is shown as a fact in turns that name the entity, however
+// many other claims there are, and in no other turn.
 func TestACandidateRuleIsShownWhereItsThingIsNamed(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.TopK = 5 }))
 	candidate := fact(t, "The ledger stays on PostgreSQL 15 until the audit is over.")
@@ -66,7 +66,7 @@ func TestHostileSentencesMakeNoRules(t *testing.T) {
 	}
 }
 
-// The rules on what is done hold, whatever the question's words are.
+// Rules about an action apply, whatever the words of the question.
 func TestRulesByWhatIsDone(t *testing.T) {
 	l := open(t, settings())
 	claims := []ken.Claim{ruleFor(t, "Indexes are created concurrently.", "indexes"), ruleFor(t, "Everything goes through uv.", "uv"), ruleFor(t, "The ledger must stay on PostgreSQL 15.", "ledger", "postgresql"),

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// calledTool is a tool call and its result, as a chat carries them.
+// calledTool returns the messages of a tool call and its result.
 func calledTool(id, tool string, arguments map[string]string) []string {
 	raw, _ := json.Marshal(arguments)
 	quoted, _ := json.Marshal(string(raw))
@@ -26,8 +26,8 @@ func calledTool(id, tool string, arguments map[string]string) []string {
 	}
 }
 
-// The new symbol of a file that a tool call has just written is in the next turn, with
-// no watcher; whichever tool wrote it, and in whichever language.
+// When a tool call has just written a file with a new symbol, the next turn has the
+// symbol, without a watcher, for every tool and language.
 func TestANewSymbolIsInTheNextTurn(t *testing.T) {
 	root := shop(t)
 	oldFiles(t, root)
@@ -66,7 +66,7 @@ func TestANewSymbolIsInTheNextTurn(t *testing.T) {
 	}
 }
 
-// A turn shows what the files say, also when nobody told that they have changed.
+// A turn shows the present content of files, also if no change was reported.
 func TestNothingStaleIsShown(t *testing.T) {
 	root := shop(t)
 	oldFiles(t, root)
@@ -88,8 +88,8 @@ func TestNothingStaleIsShown(t *testing.T) {
 	}
 }
 
-// Two branches under a running layer: whatever is asked right after a change, the block
-// speaks of the branch that lies there.
+// The branch changes twice under a running layer. Right after a change, the block is
+// about the branch that is checked out.
 func TestBranchesChangeUnderARunningLayer(t *testing.T) {
 	branch := func(name string) map[string]string {
 		files := map[string]string{}
@@ -136,7 +136,7 @@ func TestBranchesChangeUnderARunningLayer(t *testing.T) {
 	check("North", "South", north)
 }
 
-// What lies outside of the project is not read, whatever a tool call or a turn names.
+// Files outside of the project are not read, whatever a tool call or a turn names.
 func TestNothingOutsideIsRead(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, map[string]string{"secret.go": "package secret\n\n// OuterThing is nobody's business.\nfunc OuterThing() {}\n"})

@@ -68,7 +68,7 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 	}
 }
 
-// Who can't wait is told how far reading has come, and when it is over.
+// A caller that can't wait can see how far reading has come, and when it is done.
 func TestHowFarTheCodeWasRead(t *testing.T) {
 	l := codeLayer(t)
 	if so, read := l.Operator().CodeRead(); read || so.Total > 0 {
@@ -211,8 +211,8 @@ func TestToolCallsAreLookedAtOnce(t *testing.T) {
 	}
 }
 
-// declared is a graph of a file for each package, with the things that it declares, as
-// "kind name", and who calls what.
+// declared returns a graph with one file per package, its declarations as "kind name",
+// and the calls.
 func declared(packages map[string][]string, calls map[string]int) *codegraph.View {
 	g := codegraph.New()
 	var files []codegraph.File
@@ -291,7 +291,7 @@ func TestWhatNamesMean(t *testing.T) {
 	}
 }
 
-// The names of a thing are those under which somebody may have filed a rule of it.
+// The names of a symbol are those under which a rule about it may have been filed.
 func TestNamesOfSymbols(t *testing.T) {
 	for id, want := range map[string][]string{
 		"type:example.com/shop/store.Shelf":        {"store.Shelf", "example.com/shop/store.Shelf", "Shelf"},

@@ -73,7 +73,7 @@ func TestATurnKnowsTheSymbolsThatItNames(t *testing.T) {
 	}
 }
 
-// A guess is told as one. The card is as sure as the declaration that it shows.
+// A guess is marked as one. The card is as sure as the declaration that it shows.
 func TestWhatIsGuessedIsToldAsOne(t *testing.T) {
 	l := open(t, settings(), inFolder(shop(t, map[string]string{"web/src/other.ts": "export function pay(x: any) { x.total(); x.emptyAll() }\n",
 		"web/src/basket.ts": "export class Basket {\n  total(): number { return 0 }\n  emptyAll(): void {}\n}\n"})))
@@ -144,7 +144,7 @@ func TestCodeSwitchedOff(t *testing.T) {
 	}
 }
 
-// With much weight, what is beside the symbols is told as well.
+// With weight high, the block also has the neighbours of the symbols.
 func TestMuchWeightLooksOneStepFurther(t *testing.T) {
 	root := shop(t)
 	r := open(t, settings(high), inFolder(root)).Assemble(t.Context(), asked("What does `FillShelf` do?")).Receipt
@@ -159,8 +159,8 @@ func TestMuchWeightLooksOneStepFurther(t *testing.T) {
 	}
 }
 
-// With much weight and little room, the decision about a symbol comes before the cards of what
-// is near.
+// With weight high and little room, the decision about a symbol comes before the cards of
+// neighbours.
 func TestMuchWeightLosesNoDecision(t *testing.T) {
 	root := shop(t)
 	for _, weight := range []ken.Weight{ken.WeightDefault, ken.WeightHigh} {
@@ -212,7 +212,7 @@ func TestExplainCards(t *testing.T) {
 	}
 }
 
-// What the context holds is not told again, until it says something else.
+// A card that the context contains is not repeated until it changes.
 func TestACardIsToldOnce(t *testing.T) {
 	root := shop(t)
 	l := open(t, settings(), inFolder(root))
@@ -246,8 +246,8 @@ const (
 	noCredit  = "Baskets are never filled on credit."
 )
 
-// A rule of a symbol surfaces in the turn that names it in another way, or names
-// something one step away in the code; and in no other.
+// A rule of a symbol is in turns that name the symbol in another way, or name a
+// symbol one step away in the code, and in no other turn.
 func TestRulesFollowTheCode(t *testing.T) {
 	root := shop(t)
 	for _, tt := range []struct {
@@ -316,7 +316,7 @@ func TestARuleBehindAGuess(t *testing.T) {
 	}
 }
 
-// The receipt says by which step a rule came in.
+// The receipt says which step in the code led to a rule.
 func TestExplainARuleThatTheCodeBrings(t *testing.T) {
 	l := open(t, settings(), inFolder(shop(t)))
 	rule := learn(t, l, ruleFor(t, noSorting, "depot.Shelf"))[0]
@@ -327,7 +327,7 @@ func TestExplainARuleThatTheCodeBrings(t *testing.T) {
 	}
 }
 
-// With much weight, what is filed one step away in the code is knowledge for the turn.
+// With weight high, claims of symbols one step away in the code are in the turn.
 func TestMuchWeightReadsWhatIsFiledBeside(t *testing.T) {
 	root := shop(t)
 	for _, weight := range []ken.Weight{ken.WeightDefault, ken.WeightHigh} {
@@ -418,8 +418,9 @@ func TestADecisionComesOnce(t *testing.T) {
 	}
 }
 
-// Turns, edits that are followed, and the end of the layer come at once. Whatever a turn
-// is told stood in a file at some time, and a turn after the end has none of it stale.
+// Turns, edits that are followed, and the end of the layer come at once. Everything that
+// a turn gets was in a file at some time, and after the last edit a turn gets nothing
+// stale.
 func TestTurnsAndEditsAtOnce(t *testing.T) {
 	root := shop(t)
 	c := settings()

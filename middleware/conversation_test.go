@@ -22,9 +22,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// These tests protect the provider's prompt cache: rival layers put a block to
-// the front of the prompt, or another one into every request, and make each turn
-// cost what an uncached one does.
+// These tests protect the provider's prompt cache. Other products put a block at
+// the front of the prompt, or a different one into every request, so that each
+// turn costs as much as without a cache.
 
 // knowing opens a layer that knows what the script's layer knows.
 func knowing(t testing.TB, s script, receipts *[]ken.Receipt, change ...func(*config.Config)) *middleware.Layer {
@@ -92,8 +92,8 @@ func TestPromptCacheClientMessagesStay(t *testing.T) {
 	}
 }
 
-// The share of input tokens that a provider serves from its cache is as good as
-// without any layer, and far better than with blocks that come and go. Run with
+// The share of input tokens served from the provider's cache is as high as
+// without a layer, and much higher than with blocks that come and go. Run with
 // -v for the numbers.
 func TestPromptCacheShare(t *testing.T) {
 	s := loadScript(t)
@@ -128,10 +128,10 @@ func TestPromptCacheShare(t *testing.T) {
 	}
 }
 
-// provider simulates a prompt cache as providers document it: a request is
-// served from the cache as far as it begins like an earlier one, in steps of 128
-// tokens and from 1,024 tokens on. Messages are tokenized one by one, as raw
-// JSON; tools and the chat template are left out.
+// provider simulates a prompt cache as providers document it. The common
+// beginning with an earlier request is served from the cache, in steps of 128
+// tokens, if it has at least 1,024 tokens. Messages are tokenized one by one, as
+// raw JSON; tools and the chat template are left out.
 func provider(count func(string) int, requests [][]string) (cached, total int) {
 	const step, least = 128, 1024
 	known := map[string]int{}
@@ -223,7 +223,7 @@ func TestPromptCacheBlocksAreDeltas(t *testing.T) {
 	}
 }
 
-// The requests of a tool loop carry the block that the turn began with.
+// All requests of a tool loop have the block of the turn's first request.
 func TestPromptCacheToolLoopReusesTheBlock(t *testing.T) {
 	s := loadScript(t)
 	var receipts []ken.Receipt
@@ -296,8 +296,8 @@ func TestBlocksStayInTheirScopes(t *testing.T) {
 	}
 }
 
-// script is testdata/replay.txt: what is known, and the requests that a client
-// sends in the course of the conversation, each as its raw messages.
+// script is testdata/replay.txt: the claims, and the requests that a client
+// sends in a conversation, each as its raw messages.
 type script struct {
 	knows    []string
 	requests [][]string
@@ -373,7 +373,7 @@ func object(kv ...string) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// chatBody is a request whose other fields no struct would keep.
+// chatBody returns a request with fields that a struct would lose.
 func chatBody(msgs []string) string {
 	return `{"model":"gpt-4o","temperature":0,"stop":"END","messages":[` + strings.Join(msgs, ",") + `],"seed":12345678901234567890}`
 }

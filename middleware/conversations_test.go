@@ -29,8 +29,8 @@ func fieldsOf(t testing.TB, name string) (out [][]string) {
 	return out
 }
 
-// firstSession says one thing in session s-1 of a program in a folder of so many files,
-// which then ends.
+// firstSession states a fact in session s-1 of a program, in a folder with the given
+// number of files, and ends the session.
 func firstSession(t *testing.T, statement string, files int) (root string) {
 	root = t.TempDir()
 	for i := range files {
@@ -48,8 +48,7 @@ func firstSession(t *testing.T, statement string, files int) (root string) {
 	return root
 }
 
-// nextStart opens the project once more. What is in its files is not indexed before
-// somebody calls Refresh.
+// nextStart opens the project once more. The files are not indexed before Refresh.
 func nextStart(t *testing.T, root string, change ...func(*config.Config)) *middleware.Layer {
 	t.Helper()
 	c := settings(change...)
@@ -62,9 +61,9 @@ func onlyAsked(c *config.Config) {
 	c.Middleware.Journal, c.Middleware.Harvest, c.Injection.Sticky = false, false, false
 }
 
-// What somebody said is there at the next start, however it is asked for: with the same
-// session's name, as a program has it that names its session once and for all, or with
-// another one; before the files are indexed and after; in a folder with few files or many.
+// A statement is found at the next start, with the same session name or another one,
+// before and after the files are indexed, in a folder with few files or many. Some
+// programs use one session name for ever.
 func TestTheNextStartRemembers(t *testing.T) {
 	pairs := fieldsOf(t, "remembered.tsv")
 	if len(pairs) < 60 {
@@ -102,8 +101,8 @@ func TestTheNextStartRemembers(t *testing.T) {
 	}
 }
 
-// A start with the same session's name is told no more than one with another name, and
-// small talk is told nothing.
+// A start with the same session name gets the same as one with another name, and small
+// talk gets nothing.
 func TestTheNextStartIsToldNoMoreThanAnother(t *testing.T) {
 	l := nextStart(t, firstSession(t, "We decided to use PostgreSQL 15 for the ledger service.", 1), onlyAsked)
 	for _, m := range fieldsOf(t, "unasked.tsv") {
@@ -121,9 +120,9 @@ func TestTheNextStartIsToldNoMoreThanAnother(t *testing.T) {
 	}
 }
 
-// A conversation that begins under an old name is told of the session before with the
-// first message that asks something, once, and not of itself later. One that holds its
-// session's past is not told of it.
+// A conversation that begins under an old session name gets the digest of the earlier
+// session once, with the first message that asks something. Later it does not get a
+// digest of itself. A conversation that has its session's past gets none.
 func TestOwnPastIsNewsToAConversationThatLacksIt(t *testing.T) {
 	const statement, answer = "The mailer uses SES.", "Noted."
 	root := firstSession(t, statement, 1)
@@ -176,8 +175,8 @@ func TestANewSessionThatGoesOnIsToldWhereTheLastOneStopped(t *testing.T) {
 	}
 }
 
-// A turn that asks for nothing gets no block, whatever is held in every turn. The next one
-// that asks is told it.
+// A turn that asks for nothing gets no block, whatever is held in every turn. The next
+// message that asks gets it.
 func TestSmallTalkGetsNoBlock(t *testing.T) {
 	l := open(t, settings())
 	if _, err := l.Operator().Objectives().Create(t.Context(), objective.Draft{Title: "Ship the login"}); err != nil {
@@ -204,9 +203,8 @@ func TestSmallTalkGetsNoBlock(t *testing.T) {
 	}
 }
 
-// A conversation that was compacted, and goes on in another process, has back what it
-// was working in: the entities in focus, and their rules as they are now, without
-// anybody naming them again.
+// A conversation that was compacted and continues in another process gets its focus
+// back: the entities and their present rules, although no message names them again.
 func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)

@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// What a project has decided comes into turns as its other documents do, and what it
-// has given up does not, but can be looked for.
+// Decisions in force come into turns like other documents. Decisions that were given
+// up do not, but a search finds them.
 func TestDecisionsThatHoldNoMoreAreNotInjected(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings(func(c *config.Config) { c.Repository.Index = true }))
@@ -60,7 +60,7 @@ func TestDecisionsThatHoldNoMoreAreNotInjected(t *testing.T) {
 	}
 }
 
-// objectiveOf returns what a receipt's turn was told about objectives, "" for nothing.
+// objectiveOf returns the objectives item of a receipt; "" for none.
 func objectiveOf(r *ken.Receipt) string {
 	for i := range r.Items {
 		if r.Items[i].Kind == budgeter.KindObjectives {
@@ -70,8 +70,8 @@ func objectiveOf(r *ken.Receipt) string {
 	return ""
 }
 
-// Every conversation is told once what is aimed at, again when something has changed,
-// and again when it was cut.
+// Every conversation gets the objectives once, again when they change, and again
+// after it was cut.
 func TestObjectivesAreInEveryConversation(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
@@ -158,8 +158,7 @@ func TestWhoIsToldAboutObjectives(t *testing.T) {
 	}
 }
 
-// A file that somebody broke costs nothing but itself, and what it says can't get out of
-// the block's frame.
+// A broken file affects no other file, and its text can't leave the block's frame.
 func TestObjectivesOfHostileFiles(t *testing.T) {
 	l := open(t, settings())
 	dir := filepath.Join(l.Root(), ".ken", "knowledge", "objectives")

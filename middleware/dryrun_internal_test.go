@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// tryer is a layer that knows some things and has a session under way.
+// tryer opens a layer with some claims and an open session.
 func tryer(t *testing.T, change ...func(*Options)) *Layer {
 	t.Helper()
 	cfg := config.Default()
@@ -60,7 +60,7 @@ func inSession(text string) ken.Turn {
 	return ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: text}}}
 }
 
-// footprint is all that a turn may leave: on the shelf, and in memory.
+// footprint returns everything that a turn may leave on the shelf and in memory.
 func footprint(t *testing.T, l *Layer) string {
 	t.Helper()
 	if err := l.Operator().Recorded(t.Context()); err != nil {
@@ -94,7 +94,7 @@ func contents[K comparable, V any](m *lru.Map[K, V]) string {
 	return b.String()
 }
 
-// A trial is what a turn would get, and nobody can tell afterwards that there was one.
+// A dry run returns what a turn would get, and leaves no trace.
 func TestATrialIsATurnThatLeavesNoTrace(t *testing.T) {
 	heard := 0
 	l := tryer(t, func(o *Options) { o.OnReceipt = func(context.Context, ken.Receipt) { heard++ } })
@@ -122,7 +122,7 @@ func TestATrialIsATurnThatLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// What is switched off in a trial is off, and the receipt says why there is less.
+// A part that is switched off in a dry run is off, and the receipt says why there is less.
 func TestTrialSettings(t *testing.T) {
 	l := tryer(t)
 	question := "On which port does the ledger service listen, and how often does it retry?"
@@ -196,7 +196,7 @@ func TestATrialCantSwitchOnVectors(t *testing.T) {
 	}
 }
 
-// A program's middleware can tell a trial.
+// A program's middleware can recognise a dry run.
 func TestMiddlewaresKnowATrial(t *testing.T) {
 	var trials []bool
 	l := tryer(t, func(o *Options) {

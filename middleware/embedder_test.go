@@ -67,9 +67,9 @@ func hang(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// Whatever the embeddings endpoint does, the turn goes on with what the words
-// find, and the receipt names what was lost. Rival layers return nothing, or
-// hang, and nobody sees why.
+// Whatever the embeddings endpoint does, the turn goes on with the keyword
+// hits, and the receipt says what is missing. Other products return nothing or
+// hang, without a reason.
 func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 	cases := map[string]struct {
 		serve http.HandlerFunc
@@ -282,7 +282,7 @@ func TestDeadlineHolds(t *testing.T) {
 	}
 }
 
-// noise is an embedder whose vectors say nothing of their texts.
+// noise is an embedder with random vectors.
 type noise struct{ name string }
 
 func (noise) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -306,7 +306,7 @@ func (n noise) Model() string { return "test:" + n.name }
 func (noise) Dim() int        { return 32 }
 func (noise) Local() bool     { return true }
 
-// notes are n facts, each about things of its own.
+// notes returns n facts, each about different subjects.
 func notes(t testing.TB, n int) []ken.Claim {
 	rng := rand.New(rand.NewPCG(uint64(n), 7))
 	things := strings.Fields(`invoice ledger payment refund voucher customer basket parcel warehouse shipment carrier driver depot sensor valve

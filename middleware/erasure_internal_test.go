@@ -24,8 +24,8 @@ import (
 
 var errDisk = errors.New("no space left on device")
 
-// failing is a store of which the n-th change fails, after it took effect if late is set,
-// and so does every one after it, until n is set to a negative number.
+// failing is a store in which the n-th change and all later ones fail, until n is set to
+// a negative number. With late, the n-th change takes effect before it fails.
 type failing struct {
 	store.Engine
 	mu   sync.Mutex // guards the rest
@@ -72,8 +72,8 @@ func (s failingShelf) Update(ctx context.Context, fn func(store.ShelfTx) error) 
 	return s.f.call(func() error { return s.Shelf.Update(ctx, fn) })
 }
 
-// gossip is a layer that was told something private in two sessions, has an episode that
-// tells it beside other things, and gave it to a third.
+// gossip opens a layer that learned something private in two sessions, has an episode
+// with it and with other facts, and injected it in a third session.
 func gossip(t *testing.T, root string) (l *Layer, id string) {
 	t.Helper()
 	cfg := config.Default()
@@ -118,8 +118,9 @@ func gossip(t *testing.T, root string) (l *Layer, id string) {
 
 const private = "The on-call phone of Priya is +49 151 2345678."
 
-// A forget that stops at any step, as at a kill or a full disk, is noted from the moment at
-// which the claim is gone; the next open finishes it, and the same call does.
+// A Forget may stop at any step, for example when the process is killed or the disk is
+// full. Once the claim is deleted, a record of the erasure exists. The next open completes
+// it, and so does the same call.
 func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 	stopped := 0
 	for _, late := range []bool{false, true} {
@@ -175,8 +176,8 @@ func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 	t.Logf("%d stops", stopped)
 }
 
-// forgetFailing forgets a claim in a store of which the n-th change fails. hit: there was
-// such a change. noted: the claim may be gone.
+// forgetFailing forgets a claim in a store in which the n-th change fails. hit says that
+// there was such a change, noted that the claim may be deleted.
 func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, hit bool) {
 	t.Helper()
 	s, release, err := l.Store(t.Context(), "")

@@ -77,8 +77,8 @@ func talk(t *testing.T, l *middleware.Layer, id string) *chat {
 	return c
 }
 
-// What is forgotten is forgotten: after a harvest its words are in no claim, no
-// summary, no journal, no checkpoint, nowhere on the disk; the rest is still known.
+// After a Forget and a harvest, the text is in no claim, summary, journal or
+// checkpoint, and nowhere on the disk. Everything else is still known.
 func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -89,7 +89,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	// Another session was told, and goes on.
+	// Another session received it, and continues.
 	c := converse(t, l, serve(t, "It is +49 151 2345678."), ken.Turn{Session: "s2"})
 	c.ask("What is the on-call phone of Priya?", false)
 	journaledTexts(t, l, "", "s2")
@@ -110,7 +110,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 			t.Errorf("it is still told: %s", r.Block)
 		}
 	}
-	// Nor does what is harvested next bring it back.
+	// The next harvest does not bring it back either.
 	c.answered("It is +49 151 2345678.")
 	c.ask("Thanks, and which database do we keep?", false)
 	if err := l.Close(); err != nil {
@@ -171,7 +171,7 @@ func TestForgettingAnEpisode(t *testing.T) {
 	if got := journaledTexts(t, l, "", "s1"); len(got) != 0 {
 		t.Errorf("the journal has %q", got)
 	}
-	factOf(t, l, "2345678") // what was learned stays until somebody forgets it
+	factOf(t, l, "2345678") // what was learned stays until it is forgotten
 }
 
 func TestForgettingWhatIsNotThere(t *testing.T) {
@@ -181,7 +181,7 @@ func TestForgettingWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A session that was given only what was derived from a claim says its words as well.
+// A session that received only a derived claim contains the text as well.
 func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -208,7 +208,7 @@ func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 	wantGone(t, root, "vexmark0199qy")
 }
 
-// What was forgotten does not get on the shelf again, in whichever order things come.
+// Forgotten text does not get on the shelf again, whatever the order of events.
 func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	root := t.TempDir()
 	one, other := openWithin(t, root), openWithin(t, root)
@@ -259,9 +259,9 @@ func forgets() (claims, talkers int) {
 	return claims, talkers
 }
 
-// Claims are forgotten while twenty clients of three processes talk about them: their
-// turns are given them, and answers and tool calls say them again. Afterwards no file
-// has any of their words, and nor has one when the processes have ended and harvested.
+// Claims are forgotten while twenty clients of three processes use them: their turns
+// get the claims, and answers and tool calls repeat them. Afterwards no file has any
+// of their words, and nor has one when the processes have ended and harvested.
 func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	root := t.TempDir()
 	layers := []*middleware.Layer{openWithin(t, root), openWithin(t, root), openWithin(t, root)}
@@ -296,7 +296,7 @@ func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 					a := l.Assemble(ctx, turn)
 					turns.Add(1)
 					answer := "I don't know."
-					for _, it := range a.Receipt.Items { // a model repeats what it is given
+					for _, it := range a.Receipt.Items { // a model repeats its block
 						if strings.Contains(it.Text, "quux") {
 							given.Add(1)
 							answer = "As noted: " + it.Text
@@ -355,7 +355,7 @@ func label(text string) string {
 	return l
 }
 
-// filesNaming lists the files of the state folder whose bytes have a word, in whatever case.
+// filesNaming lists the files of the state folder that contain a word, ignoring case.
 func filesNaming(t *testing.T, root, word string) (in []string) {
 	t.Helper()
 	must(t, filepath.WalkDir(filepath.Join(root, ".ken"), func(path string, d os.DirEntry, err error) error {

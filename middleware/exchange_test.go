@@ -42,9 +42,10 @@ func added(t *testing.T, body, sent string, n int) {
 	}
 }
 
-// A conversation with a tool loop, in each dialect: every request is the client's
-// but for the blocks, every answer the model's, each request begins with the one
-// before up to the end of its messages, and the journal has every message once.
+// A conversation with a tool loop, in each dialect. Requests differ from the
+// client's only by the blocks, and answers are the model's. The messages of a
+// request begin with those of the request before. The journal has every message
+// once.
 func TestEveryDialectEndToEnd(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings())
@@ -79,8 +80,7 @@ func TestEveryDialectEndToEnd(t *testing.T) {
 	})
 }
 
-// Where chat templates want roles to alternate, the block stands in the user's own
-// message.
+// If chat templates require alternating roles, the block is in the user's message.
 func TestEveryDialectMerges(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings(asMerge))
@@ -103,7 +103,7 @@ func TestEveryDialectMerges(t *testing.T) {
 	})
 }
 
-// What is no question gets no block, and is passed on as it is.
+// A request without a question gets no block, and is passed on unchanged.
 func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 	for d, bodies := range map[int][]string{
 		0: {`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`, `{"messages":[{"role":"user","content":""}]}`, `{"messages":[`,
@@ -124,7 +124,7 @@ func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 	}
 }
 
-// A string input becomes an array of two messages, around the string as it came.
+// A string input becomes an array of two messages, with the string unchanged.
 func TestAStringInputKeepsItsBytes(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "%s", retryFact))
@@ -138,7 +138,7 @@ func TestAStringInputKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// Nothing may come between a call and its result: there the block stands behind the
+// Nothing may come between a call and its result, so the block is behind the
 // results, in the same message.
 func TestABlockStandsBehindToolResults(t *testing.T) {
 	l := open(t, settings())
@@ -156,7 +156,7 @@ func TestABlockStandsBehindToolResults(t *testing.T) {
 	}
 }
 
-// What was heard: usage and why it ended, for each dialect, and that an error is one.
+// The layer reads usage and the reason for the end in each dialect, and recognises errors.
 func TestListen(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		for _, encoding := range []string{"", "gzip", "deflate", "br"} {
@@ -211,7 +211,7 @@ func send(t testing.TB, m *model, x *middleware.Exchange) *http.Response {
 	return resp
 }
 
-// Whatever comes in place of an answer is heard of once, and never journaled.
+// Anything else in place of an answer is reported once, and never journaled.
 func TestListenToNoAnswer(t *testing.T) {
 	long := "data: " + strings.Repeat("x", 5<<20) + "\n\n"
 	for _, tt := range []struct {
@@ -350,8 +350,8 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	return copy(p, r.event), nil
 }
 
-// A client that goes away in the middle of a stream leaves what it has read to the
-// journal, and nothing to go on from that was not said.
+// If a client leaves in the middle of a stream, the journal has the part that it
+// read, and nothing continues from an answer that was not given.
 func TestAClientThatGoesAway(t *testing.T) {
 	for _, d := range testDialects {
 		t.Run(d.String(), func(t *testing.T) {
@@ -421,8 +421,8 @@ func newStrict(t *testing.T, status int, refusal string) *strict {
 	return s
 }
 
-// A chat template that refuses two user messages in a row costs one request for a model:
-// the client gets its answer, and the next requests go out merged at once.
+// If a chat template refuses two user messages in a row, one request of the model is
+// repeated. The client gets its answer, and the next requests are merged at once.
 func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
 	for _, refusal := range refusals {
 		t.Run(refusal.name, func(t *testing.T) {

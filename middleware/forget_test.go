@@ -32,8 +32,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A block that an ongoing conversation carries goes with a claim that was
-// forgotten: sticky must not mean that deleted text is sent on.
+// Forget also removes the block with the claim from an ongoing conversation, so
+// that deleted text is not sent again.
 func TestForgottenClaimLeavesRunningConversations(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
@@ -64,7 +64,7 @@ func TestForgottenClaimLeavesRunningConversations(t *testing.T) {
 	}
 }
 
-// A part of an id that named a claim which is gone does not reach another one.
+// A part of a deleted claim's id does not match another claim.
 func TestForgettingByAPartOfAnIDReachesOneClaim(t *testing.T) {
 	l := open(t, settings())
 	named := func(id, text string) ken.Claim {
@@ -98,8 +98,8 @@ func derivedFrom(t testing.TB, text string, ids ...string) ken.Claim {
 	return c
 }
 
-// littered is a layer in which a person's number stands in many places, and the id of
-// the claim that says it first.
+// littered returns a layer with a person's number in many places, and the id of the
+// first claim with it.
 func littered(t *testing.T, r *rand.Rand) (*middleware.Layer, string) {
 	t.Helper()
 	l := open(t, settings(func(c *config.Config) { c.Retrieval.Floor = 0 }), func(o *middleware.Options) { o.Embedder = embedtest.Bag{} })
@@ -150,7 +150,7 @@ func littered(t *testing.T, r *rand.Rand) (*middleware.Layer, string) {
 	return l, ids[0]
 }
 
-// onShelf is all that a shelf holds.
+// onShelf returns everything on a shelf.
 func onShelf(t *testing.T, l *middleware.Layer) map[string]string {
 	t.Helper()
 	s, release, err := l.Store(t.Context(), "")
@@ -172,8 +172,8 @@ func onShelf(t *testing.T, l *middleware.Layer) map[string]string {
 	return out
 }
 
-// What is said to go is what goes, it is said without changing anything, and afterwards
-// nothing finds it.
+// The preview names exactly what Forget deletes, and changes nothing. After the Forget,
+// no search finds it.
 func TestWouldForgetIsWhatForgetDoes(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed.Of(t), 2))
 	for range race.Pick(12, 3) {
@@ -252,7 +252,7 @@ func TestBlastOfOneClaim(t *testing.T) {
 	}
 }
 
-// Each place is looked at: what is put back there is found, and nowhere else.
+// Each place is checked: if the text is put back there, it is found there, and nowhere else.
 func TestCheckForgottenFindsWhatIsLeft(t *testing.T) {
 	const words = "The on-call phone of Priya is +49 151 2345678."
 	for name, plant := range map[string]func(t *testing.T, l *middleware.Layer, s store.Engine, was ken.Claim){
@@ -308,7 +308,7 @@ func TestCheckForgottenFindsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// unguarded takes away what keeps the shelf from taking up what was forgotten.
+// unguarded removes the protection that keeps forgotten text from the shelf.
 func unguarded(t *testing.T, s store.Engine) {
 	t.Helper()
 	must(t, s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error {
@@ -372,9 +372,9 @@ func TestCheckForgottenByIDsAlone(t *testing.T) {
 	}
 }
 
-// What ken eval generate has made of a claim goes with it, the rest stays, and a file of the
-// person's own is named and left alone. A later look at every byte finds nothing, and finds
-// what is put back, wherever that is.
+// Questions that ken eval generate made from a claim are deleted with it, and the others
+// stay. A file of the user is named, but not changed. A later search of every byte finds
+// nothing, but it finds the text if a file contains it again.
 func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root, func(o *middleware.Options) { o.Embedder = embedtest.Bag{} })
@@ -426,7 +426,7 @@ func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	check("files: found in .ken/knowledge/notes.md (" + ids[0] + ")")
 	must(t, os.Remove(filepath.Join(root, ".ken", "knowledge", "notes.md")))
 	check()
-	// In the middle of a large file, over the border of what is read at once, and in capitals.
+	// In the middle of a large file, across the border of two reads, and in capitals.
 	pad := bytes.Repeat([]byte{0xfe, 0}, 2<<20-15)
 	path := file("state/default/copy.db", string(pad)+strings.ToUpper(words)+string(pad))
 	check("files: found in .ken/state/default/copy.db")
@@ -435,8 +435,8 @@ func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	check("claims: the text is again in "+again[0], "files: ")
 }
 
-// A harvest of another process that has read what is forgotten goes on with it:
-// forgetting waits for its end, and what it wrote goes as well.
+// A harvest of another process may already have read the forgotten text. Forget
+// waits for its end, and deletes what it wrote.
 func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -496,7 +496,7 @@ func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 	wantGone(t, root, "2345678")
 }
 
-// Nobody waits for a process that is gone.
+// Forget does not wait for a process that has ended.
 func TestForgettingDoesNotWaitForTheDead(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)

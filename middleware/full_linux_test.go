@@ -14,7 +14,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
-// On a node whose disk is full, turns go on without knowledge. When there is room, they have it again.
+// If the disk of a node is full, turns go on without knowledge. When there is room, they have it
+// again.
 func TestTurnsGoOnOnAFullDisk(t *testing.T) {
 	root := t.TempDir()
 	err := syscall.Mount("tmpfs", root, "tmpfs", 0, "size=16m")

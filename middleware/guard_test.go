@@ -34,10 +34,10 @@ func only(leg string) func(*config.Config) {
 	}
 }
 
-// Rival layers forget a condition on one path and leak through it. What must
-// never be injected: each secret on its own is what the question asks for, word
-// for word, is of a kind that the leg brings up, and the floor is off; each leg alone,
-// and all together.
+// Rival layers forget a condition on one path and leak through it. Secrets must never
+// be injected. Each question asks for one secret, word for word; its claim has a kind
+// that the leg finds, and the floor is off. Each leg is tested alone, and all
+// together.
 func TestNothingLeaksThroughAnyLeg(t *testing.T) {
 	ctx := context.Background()
 	const asks = "What is the launch code of the zanzibar gateway?"
@@ -137,8 +137,8 @@ func TestNothingLeaksThroughAnyLeg(t *testing.T) {
 	}
 }
 
-// The sticky blocks of one owner, session or set of scopes are nobody else's,
-// though the messages are the same.
+// The stored blocks of one owner, session or set of scopes are used for no
+// other, even if the messages are the same.
 func TestBlocksAreNotSharedAcrossBoundaries(t *testing.T) {
 	l := open(t, settings())
 	mine := ken.Scope{Type: ken.ScopeRepo, ID: "mine"}
@@ -168,8 +168,8 @@ func TestBlocksAreNotSharedAcrossBoundaries(t *testing.T) {
 	}
 }
 
-// What always matters is in every block, unanswerable questions included, and knowledge
-// can't crowd it out: it has a budget of its own.
+// Pinned claims are in every block, even for questions without an answer. Other
+// knowledge can't push them out, because they have a separate budget.
 func TestHotClaimIsInEveryBlock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*config.Config)
@@ -246,8 +246,8 @@ var typed = []struct{ text, secret string }{
 	{"-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----\nis this key valid?", "MIIE" + random48},
 }
 
-// What a user types as a secret is nowhere but in the request itself: not in what a turn
-// is remembered by, not in what the embedding service is asked, nor in what is searched for.
+// A secret that a user types is only in the request itself: not in the stored data of the
+// turn, not in the text for the embedding service, and not in the search.
 func TestSecretsInATurnGoNowhere(t *testing.T) {
 	var mu sync.Mutex
 	var sent bytes.Buffer

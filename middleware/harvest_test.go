@@ -25,9 +25,8 @@ func (c *chat) call(id, command, output string) {
 		map[string]any{"role": "tool", "tool_call_id": id, "content": output})
 }
 
-// The day after a session, a new process knows without a model what was decided,
-// which command works here and which keeps failing, what the user prefers, and
-// where it stopped.
+// The day after a session, a new process knows the decision, the working and the
+// failing command, the user's preference and the last state, without a model.
 func TestTheDayAfter(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -61,8 +60,8 @@ func TestTheDayAfter(t *testing.T) {
 			t.Errorf("%s\nlacks %q:\n%s", question, want, r.Block)
 		}
 	}
-	// A day that starts with anything else is told of the sessions before, in the
-	// user's words and by what was done.
+	// If the day starts with another subject, the turn gets a digest of the
+	// earlier sessions, with the user's words and the actions.
 	r := l.Assemble(t.Context(), ken.Turn{Session: "wednesday", Project: "billing", Messages: []ken.Message{{Role: "user", Text: "Let us write the release notes for June."}}}).Receipt
 	if !strings.Contains(r.Block, "nightly export") {
 		t.Errorf("no digest of the session before:\n%s", r.Block)
@@ -74,8 +73,8 @@ func TestTheDayAfter(t *testing.T) {
 	}
 }
 
-// A conversation that was compacted is told once where the session stands, first of
-// all; one that is whole, or was wound back, is not.
+// A conversation that was compacted gets the session's checkpoint once, as the
+// first item. One that is complete or was rewound does not.
 func TestRecoveryOfACompactedConversation(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -225,8 +224,8 @@ func awaitClaim(t *testing.T, s store.Engine, since uint64, text string) []ken.C
 
 const decision = "We decided to use PostgreSQL 15 for the ledger service, because of logical replication."
 
-// What a user states is known to the next conversation without an end of the first one;
-// the first one is not told what it says itself; and the harvest finds it known.
+// A user's statement is known in the next conversation before the first one has ended.
+// The first one does not get its own statement, and the harvest finds it known.
 func TestWhatAUserStatesIsKnownAtOnce(t *testing.T) {
 	l := open(t, settings(), inBackground)
 	s, release, err := l.Store(t.Context(), "")
@@ -281,8 +280,8 @@ func TestWhatAUserStatesIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A conversation that goes on in another process is not told either what it says itself, until
-// a person has confirmed it.
+// A conversation that continues in another process does not get its own statements either,
+// until a person has confirmed them.
 func TestAResumedConversationIsNotToldWhatItSays(t *testing.T) {
 	root := t.TempDir()
 	in := func(o *middleware.Options) { o.Root = root }
@@ -318,8 +317,8 @@ func TestAResumedConversationIsNotToldWhatItSays(t *testing.T) {
 	}
 }
 
-// Questions, orders, what the model says and what is said incognito are not learned at once,
-// nor is anything where that is switched off.
+// Questions, orders, the model's statements and incognito messages are not learned at once.
+// Nothing is if harvest.at_once is off.
 func TestWhatIsNotLearnedAtOnce(t *testing.T) {
 	said := func(role, text string) ken.Turn {
 		return ken.Turn{Session: "s " + text, Messages: []ken.Message{{Role: "user", Text: "Hello."}, {Role: role, Text: text}, {Role: "user", Text: "Hm?"}}}
@@ -356,9 +355,9 @@ func TestWhatIsNotLearnedAtOnce(t *testing.T) {
 	}
 }
 
-// What a text from outside had an agent run is told by nothing that is harvested, and the
-// episode of that session is trusted as little as the text. Forgetting the text leaves
-// nothing of it, also where a session did what it says and nobody noticed.
+// If an external text made an agent run a command, no harvested claim mentions that, and
+// the session's episode has the trust of the text. Forget deletes the text everywhere,
+// also in a session that followed it unnoticed.
 func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 	for _, noticed := range []bool{true, false} {
 		root := t.TempDir()
@@ -430,7 +429,7 @@ func TestRepetitionsDoNotHideAnAnswer(t *testing.T) {
 		c.Kind, c.Heading, c.Session, c.Key = ken.KindEpisode, "Session: "+asked, fmt.Sprintf("s%d", i), fmt.Sprintf("episode:s%d", i)
 		known = append(known, c)
 	}
-	for i := range 20 { // said again, by somebody whom nobody knows
+	for i := range 20 { // repeated by an unknown author
 		c := fact(t, "The Ledger service listens  on a port that a developer chose.")
 		c.Key = fmt.Sprintf("k%d", i)
 		c.Evidence = []ken.Evidence{ken.FromAgentAssertion("somebody", "")}
@@ -460,7 +459,7 @@ func TestRepetitionsDoNotHideAnAnswer(t *testing.T) {
 		t.Errorf("cut %v, %d in memory", cut, memory)
 	}
 
-	// What is asked about nothing that is known gets nothing, however often it was asked.
+	// A question without relevant claims gets nothing, however often it was asked.
 	for i := range 3 {
 		c := fact(t, "Session.\nGoal: How is the weather in Lisbon today?\nOpen: not answered: How is the weather in Lisbon today?\n(Extracted by rules, without a model.)")
 		c.Kind, c.Session, c.Key = ken.KindEpisode, fmt.Sprintf("w%d", i), fmt.Sprintf("episode:w%d", i)

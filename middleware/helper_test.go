@@ -24,7 +24,7 @@ func settings(change ...func(*config.Config)) *config.Config {
 	c.Repository.Index = false
 	c.Middleware.Events = false
 	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
-	c.Knowledge.Nearest = 0                 // only what bears on a question is in its block: see nearest_test.go
+	c.Knowledge.Nearest = 0                 // only relevant claims are in the block: see nearest_test.go
 	for _, f := range change {
 		f(&c)
 	}
@@ -95,7 +95,7 @@ func episode(t testing.TB, session, text string) ken.Claim {
 	return c
 }
 
-// playbook is one whose text starts with what it is for.
+// playbook returns a playbook with a text that starts with its purpose.
 func playbook(t testing.TB, name, text string) ken.Claim {
 	c := fact(t, "%s", text)
 	c.Kind, c.Key, c.Heading, c.Source = ken.KindPlaybook, "playbook:"+name, name, "skills/"+name+".md"

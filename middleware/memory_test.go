@@ -41,8 +41,8 @@ func mentioned(text string, sessions ...string) (out []string) {
 	return out
 }
 
-// The next day's session knows where the last ones stopped, in their own words and
-// by name, and nobody has the assistant's prose for an example.
+// The next day's session gets the last state of the earlier ones, in the user's
+// words and with their names, but without the assistant's prose.
 func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
@@ -95,8 +95,8 @@ func TestConfiguredSessionsAndPlaybooks(t *testing.T) {
 	}
 }
 
-// An episode that the question is about is knowledge, whole; it is not said twice,
-// neither now nor in the turns that follow.
+// If the question is about an episode, the whole episode is in the knowledge part,
+// and it is not repeated, neither in this turn nor in later ones.
 func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 	l := open(t, settings())
 	other := episode(t, "garden", "Wanted: fresh paint on each fence. Nothing is open.")
@@ -119,8 +119,8 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 	}
 }
 
-// A playbook comes with the turn that it is for, whole or with where the rest is,
-// and with no other turn.
+// A playbook is in turns that it fits, complete or with the place of the rest,
+// and in no other turn.
 func TestPlaybookComesWithItsTurn(t *testing.T) {
 	l := open(t, settings(), withVectors)
 	long := "Restore the database from a backup.\n\n" + strings.Repeat("Then check the next table and write down what you see.\n", 100)
@@ -147,8 +147,8 @@ func TestPlaybookComesWithItsTurn(t *testing.T) {
 	}
 }
 
-// What is merely good to know can't crowd out what always matters, nor either of
-// them knowledge.
+// Less important memory can't push out pinned claims, and neither of them can
+// push out knowledge.
 func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.Sessions = 50 }), withVectors)
 	hot := learn(t, l, pinned(t, "Answer in French, always."))[0]
@@ -211,7 +211,7 @@ func TestEventCountsSessionContext(t *testing.T) {
 	}
 }
 
-// committed is a project under git whose MEMORY.md Ken wrote and somebody committed.
+// committed returns a project under git with a committed MEMORY.md that Ken wrote.
 type committed struct {
 	*testing.T
 	root string
@@ -428,7 +428,7 @@ func TestTheUsersOwnLineIsTheirWord(t *testing.T) {
 	}
 }
 
-// In a fresh clone Ken knows no version of the file: all of it is somebody else's.
+// In a fresh clone Ken knows no version of the file, so all of it counts as another person's.
 func TestAClonesMemoryIsCandidates(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, ".ken", "knowledge", memoryfile.Name)

@@ -27,7 +27,7 @@ func longTalk(l *middleware.Layer, id string) {
 	l.Assemble(context.Background(), ken.Turn{Session: id, Messages: append(all, ken.Message{Role: "user", Text: "That is all, thanks."})})
 }
 
-// harvested ends a session and returns what came of it.
+// harvested ends a session and returns the outcome of its harvest.
 func harvested(t *testing.T, l *middleware.Layer, id string) session.Outcome {
 	t.Helper()
 	ctx := context.Background()

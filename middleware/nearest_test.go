@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// The first turn of a conversation gets what is nearest to its question, as memory, where little
-// bears on it. The turns that follow don't, nor does small talk, and what an external source says
+// If few claims are relevant to the first turn of a conversation, it gets the nearest ones as
+// memory. The turns that follow don't, nor does small talk, and what an external source says
 // needs evidence.
 func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 	ctx := context.Background()
@@ -65,7 +65,7 @@ func TestTheFirstTurnGetsNothingForeign(t *testing.T) {
 	}
 }
 
-// A rule that does not apply to the turn stands nearby as any other fact.
+// A rule that does not apply to the turn is treated like any other fact.
 func TestARuleNearbyIsNoRuleOfTheTurn(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
 	rule := fact(t, "%s", "The ledger stays on PostgreSQL 15.")

@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
-// What team forgets on one node is gone from the records of a reader whose store that node has
-// never opened.
+// A claim that team forgets on one node is deleted from the records of a reader, even if that
+// node has never opened the reader's store.
 func TestForgettingReachesReadersOfOtherNodes(t *testing.T) {
 	url := logtest.StartNATS(t, 1).URL()
 	engine := func(c *config.Config) { c.Store.URL = url }

@@ -22,8 +22,8 @@ import (
 // sharing has team share with everybody.
 func sharing(c *config.Config) { c.Knowledge.Shares = []string{"team"} }
 
-// marked are claims of one owner, by name: one of each kind and standing, each with a word
-// that nothing else has. Those whose names begin with "open" may be shared.
+// marked returns claims of one owner by name: one of each kind and state, each with a
+// unique word. Those with names that begin with "open" may be shared.
 func marked(t *testing.T, l *middleware.Layer, owner string) map[string]string {
 	t.Helper()
 	person := ken.FromHumanAssertion("ada", time.Now(), "")
@@ -108,7 +108,7 @@ func written(t *testing.T, v any) string {
 	return string(b)
 }
 
-// Of what three owners know, each sees its own and what team shares; team sees nobody's.
+// Of three owners, each sees its own claims and those that team shares. Team sees no others.
 func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 	for name, embedder := range map[string]func(*middleware.Options){"words": func(*middleware.Options) {}, "vectors": withVectors} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 	}
 }
 
-// Every method of the view leaves out what is not shared, whatever it is asked.
+// Every method of the view leaves out claims that are not shared, whatever the arguments.
 func TestEveryLegKeepsPrivateClaimsPrivate(t *testing.T) {
 	l := open(t, settings(sharing), withVectors)
 	ids := marked(t, l, "team")
@@ -327,7 +327,7 @@ func TestForgettingReachesConversationsOfOthers(t *testing.T) {
 	}
 }
 
-// A claim that team disputes is announced in a conversation that was told it.
+// If team disputes a claim, that is announced in conversations that got the claim.
 func TestConversationsHearWhatFell(t *testing.T) {
 	l := open(t, settings(sharing))
 	s, release, err := l.Store(t.Context(), "team")
@@ -351,7 +351,7 @@ func TestConversationsHearWhatFell(t *testing.T) {
 	}
 }
 
-// Twenty owners read one index of the repository: nobody has a copy.
+// Twenty owners read one index of the repository, without copies.
 func TestOwnersShareOneRepositoryIndex(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, map[string]string{"docs/turbine.md": "# Turbine\n\nThe turbine maintenance schedule is kept by the harbour office.\n"})
@@ -380,7 +380,7 @@ func TestOwnersShareOneRepositoryIndex(t *testing.T) {
 	}
 }
 
-// Without knowledge.shares nothing of anybody is seen, team's documents and claims included.
+// Without knowledge.shares, an owner sees nothing of others, including team's documents and claims.
 func TestNothingIsSharedUnlessAsked(t *testing.T) {
 	l := open(t, settings())
 	marked(t, l, "team")
@@ -421,8 +421,8 @@ func TestAShareThatFailsCostsNoTurn(t *testing.T) {
 	}
 }
 
-// It makes no difference which process holds the stores, nor whether the conversation's
-// process was started again: what team forgets elsewhere is sent on by nobody.
+// A claim that team forgets in another process is never sent again, whichever process
+// holds the stores, and even if the conversation's process was restarted.
 func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	root := t.TempDir()
 	holder := open(t, settings(sharing), in(root))
@@ -452,7 +452,7 @@ func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	if b := again.Assemble(t.Context(), turn); len(b.Insertions) != 1 || b.Insertions[0].Text != a.Insertions[0].Text {
 		t.Fatalf("after a restart %+v", b.Insertions)
 	}
-	if _, err := s.Forget(t.Context(), id, "", ken.Actor{}); err != nil { // the store's alone: nobody tidied up
+	if _, err := s.Forget(t.Context(), id, "", ken.Actor{}); err != nil { // only the store's: nothing else was deleted
 		t.Fatal(err)
 	}
 	for name, l := range map[string]*middleware.Layer{"client": client, "restarted": again} {
@@ -462,9 +462,9 @@ func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	}
 }
 
-// Pain: cross-tenant leaks. A file that is named in a conversation is hashed, so that what
-// was found in it stops standing when it changes; for the agents of another owner it is
-// not, as what is learned from it would tell what the project's files are.
+// Pain: cross-tenant leaks. A file that a conversation names is hashed, so that findings
+// about it no longer count when it changes. It is not hashed for agents of another owner,
+// because that would reveal the project's files.
 func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "plan.go"), []byte("package plan\n"), 0o644); err != nil {

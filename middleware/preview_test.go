@@ -24,9 +24,9 @@ func preview(t *testing.T, l *middleware.Layer, d dialect, body string, who func
 	return string(b)
 }
 
-// What is counted is what is sent: the preview of a turn that is new, of its next step,
-// and of a later turn has the bytes of the model call that follows, however often it is
-// asked for.
+// The preview equals the request that is sent. For a new turn, its next step and a
+// later turn, it has the bytes of the model call that follows, however often it is
+// requested.
 func TestPreviewIsWhatIsSent(t *testing.T) {
 	for name, who := range map[string]func(*wire.Request) ken.Turn{
 		"named":   func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} },
@@ -70,8 +70,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// What is only counted leaves no session, no receipt, and no turn that a later one would
-// take up.
+// Counting leaves no session, no receipt, and no turn that a later one would reuse.
 func TestPreviewLeavesNothing(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "The payments service retries three times."))
@@ -106,8 +105,8 @@ func TestPreviewOfADryRun(t *testing.T) {
 	}
 }
 
-// A question that is asked again, after it was given nothing, is counted with what is known
-// by now, as the call is sent.
+// If a question got nothing and is asked again, it is counted with the present knowledge,
+// like the call.
 func TestPreviewOfAQuestionThatIsAskedAgain(t *testing.T) {
 	l, d := open(t, settings()), testDialects[0]
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }

@@ -51,7 +51,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// The mode that is promised is the one that runs, and what is less has a cause.
+// Mode returns the mode that runs, and a lesser mode has a cause.
 func TestModeOfARecall(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -112,8 +112,8 @@ func TestFormOfARecall(t *testing.T) {
 	}
 }
 
-// Who asks for one claim gets one, however many rules there are about what the question
-// names, and is told how many are left out.
+// With a limit of one, the answer has one claim, however many rules apply to the
+// question, and says how many are left out.
 func TestRecallKeepsToItsLimit(t *testing.T) {
 	l := openIn(t, t.TempDir())
 	defer l.Close()

@@ -54,9 +54,9 @@ func pinned(t testing.TB, text string) ken.Claim {
 	return c
 }
 
-// Every number of a turn's event, against what the turn is known to hold:
-// characters are code points, memory and knowledge are apart, and the parts add
-// up to the whole.
+// Every number of a turn's event is compared with the known content of the
+// turn. Characters are code points, memory and knowledge are separate, and the
+// parts add up to the total.
 func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.TopK, c.Knowledge.Provider = 1, config.ProviderNone }), func(o *middleware.Options) {
 		o.Now = func() time.Time { return monday }
@@ -288,11 +288,11 @@ func TestForgettingReachesTheReceipts(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantGone(t, root, "port 8071", "ledger service listens") // the digits alone also stand in random ids
+	wantGone(t, root, "port 8071", "ledger service listens") // random ids may contain the digits alone
 }
 
-// An incognito turn is given what is known and leaves nothing on the disk, nor do
-// its words get there with a later turn of the same conversation.
+// An incognito turn gets knowledge and leaves nothing on the disk. A later turn
+// of the same conversation does not store its words either.
 func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 	root := t.TempDir()
 	var told []ken.Receipt
@@ -320,7 +320,7 @@ func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 	}
 	wantGone(t, root, "zerlina", "eightyseventyone", r.Turn)
 
-	// The conversation goes on in the open: what is said from here on is kept.
+	// The conversation continues without incognito: from here on, messages are kept.
 	turn.Incognito = false
 	turn.Messages = append(slices.Clone(turn.Messages), answer, ken.Message{Role: "user", Text: "Back to the ledger: which database has it?"})
 	open := l.Assemble(t.Context(), turn).Receipt
@@ -329,7 +329,7 @@ func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 		t.Errorf("receipts: %q", got)
 	}
 
-	// The same question in the open is a turn of its own, whoever composed the block.
+	// The same question without incognito is a new turn, whoever composed the block.
 	again := asked(turn.Messages[0].Text)
 	again.Session, again.Incognito = "other", true
 	first := l.Assemble(t.Context(), again).Receipt
@@ -374,7 +374,8 @@ func TestNoTurnIsLostUnderLoad(t *testing.T) {
 	}
 }
 
-// A layer says that it lives before anything bears its name, and no longer.
+// A layer announces its process before anything has its name, and withdraws the
+// announcement at the end.
 func TestALayerIsAnnouncedWhileItLives(t *testing.T) {
 	root := t.TempDir()
 	announced := func() (names []string) {
@@ -416,7 +417,7 @@ func plainFact(text string, change ...func(*ken.Claim)) ken.Claim {
 	return c
 }
 
-// Every answer that a turn can have given is told from its receipt and from history.
+// Explain gives every possible answer from the receipt and the history.
 func TestExplain(t *testing.T) {
 	at := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
 	var seconds atomic.Int64
@@ -442,7 +443,7 @@ func TestExplain(t *testing.T) {
 	askTurn(l, "turn-1", "s1", "how are payments retried?")
 	askTurn(l, "turn-2", "s1", "thanks!")
 	later := learn(t, l, plainFact("Payments are retried on Sundays."))[0]
-	// What happens afterwards does not change what is said of the turn.
+	// Later events do not change the explanation of the turn.
 	if err := s.Transition(t.Context(), ken.Transition{ID: ids[4], To: ken.StatusObserved}); err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +496,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A claim that no leg returned is told from one that was cut, with what was asked.
+// A claim that no leg returned is distinguished from one that was cut, and the
+// explanation has the question.
 func TestExplainWhatNoLegFound(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }))
 	ids := learn(t, l, plainFact("The zeppelin is moored in the north."), plainFact("Payments are retried."))

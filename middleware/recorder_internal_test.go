@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// recording is a recorder whose writes wait for open to be closed.
+// recording returns a recorder with writes that wait until open is closed.
 func recording(lost func()) (r *recorder, open chan struct{}, wrote func() []string, running *sync.WaitGroup) {
 	open, running = make(chan struct{}), new(sync.WaitGroup)
 	var mu sync.Mutex
@@ -76,7 +76,7 @@ func TestFlush(t *testing.T) {
 	running.Wait()
 }
 
-// What can't be written in time is bounded, and told once a row.
+// The number of records that wait is limited, and each series of dropped ones is reported once.
 func TestRecorderIsBounded(t *testing.T) {
 	told := 0
 	r, open, wrote, running := recording(func() { told++ })
@@ -94,8 +94,8 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// A message of megabytes in every turn must not fill the memory while a disk hangs;
-// one that is beyond all bounds by itself is written all the same.
+// Messages of megabytes in every turn must not fill the memory while a disk hangs.
+// A single message above all limits is written all the same.
 func TestRecorderIsBoundedInBytes(t *testing.T) {
 	told := 0
 	r, open, wrote, running := recording(func() { told++ })
@@ -118,7 +118,7 @@ func TestRecorderIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// An answer that nobody has read yet counts for what it holds.
+// An answer that was not read yet counts with its size.
 func TestRecorderCountsAnswers(t *testing.T) {
 	r := newRecorder(func(string, []record) { t.Error("it was written") }, func() {}, func(func()) {})
 	for range 4 {
@@ -129,8 +129,8 @@ func TestRecorderCountsAnswers(t *testing.T) {
 	}
 }
 
-// What waits is written together, up to a bound and each owner's by itself: an owner
-// whose disk hangs holds up nobody else.
+// Records that wait are written together, up to a limit and for each owner
+// separately. If the disk of one owner hangs, the others don't wait.
 func TestRecorderWritesTogetherWhatWaits(t *testing.T) {
 	type batch struct {
 		owner string
@@ -174,7 +174,7 @@ func TestRecorderWritesTogetherWhatWaits(t *testing.T) {
 	}
 }
 
-// recovering opens a layer whose sessions stand where text says.
+// recovering opens a layer with text as the checkpoint of its sessions.
 func recovering(t *testing.T, change func(*config.Config), recovery func(context.Context, *ken.Turn) (string, time.Time, bool)) *Layer {
 	t.Helper()
 	c := config.Default()

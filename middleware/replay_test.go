@@ -31,8 +31,7 @@ func replayed(t *testing.T, l *middleware.Layer, was *ken.Receipt) inspect.Repla
 	return r
 }
 
-// Whatever a turn was given, it can be given again byte for byte, with and without the
-// journal.
+// The block of every turn can be restored byte for byte, with and without the journal.
 func TestReplayOfRandomTurns(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed.Of(t), 1))
 	for range race.Pick(6, 2) {
@@ -176,7 +175,7 @@ func aged(t *testing.T, l *middleware.Layer, turn string) {
 	}
 }
 
-// A turn is asked again with the messages that it had, whatever came after.
+// A turn is repeated with its original messages, whatever came after.
 func TestTurnAsked(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "%s", portFact))

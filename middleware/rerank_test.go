@@ -43,7 +43,7 @@ func TestRerank(t *testing.T) {
 		"garbage":          {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "", true},
 		"down":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "", true},
 		"slow, to no avail": {func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client has gone
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has closed the connection
 			<-r.Context().Done()
 		}, "", true},
 	} {

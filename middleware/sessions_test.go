@@ -79,7 +79,7 @@ func (p *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, whole(answer))
 }
 
-// whole is an answer as one object, with fields and spaces of its own.
+// whole is an answer as one object, with unusual fields and spaces.
 func whole(text string) string {
 	b, _ := json.Marshal(text)
 	return `{"id":"x",  "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + string(b) + `},"finish_reason":"stop"}],"vendor":{"a":1.0}}` + "\n"
@@ -94,7 +94,7 @@ func streamed(text string) (out []string) {
 	return append(out, "data: [DONE]\n\n")
 }
 
-// chat is a program with a conversation of its own behind a Transport.
+// chat is a program with a separate conversation over a Transport.
 type chat struct {
 	t    *testing.T
 	http *http.Client
@@ -108,8 +108,8 @@ func converse(t *testing.T, l *middleware.Layer, p *modelServer, turn ken.Turn) 
 	return &chat{t: t, http: &http.Client{Transport: l.Transport(base, turn)}, url: p.URL + "/v1/chat/completions"}
 }
 
-// ask sends the conversation with one more message and returns the body of the
-// answer as it came.
+// ask sends the conversation with one more message and returns the unchanged
+// body of the answer.
 func (c *chat) ask(text string, stream bool) string {
 	c.t.Helper()
 	c.msgs = append(c.msgs, map[string]any{"role": "user", "content": text})
@@ -321,8 +321,8 @@ func TestADryRunInjectsNothing(t *testing.T) {
 	}
 }
 
-// Owners share nothing, at a session's end neither: not the journal, not what is
-// learned, through no leg.
+// Owners share nothing, not even at the end of a session: neither the journal
+// nor learned claims, through any leg.
 func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 	l := open(t, settings())
 	p := serve(t, "Noted.")
@@ -402,7 +402,7 @@ func (c *tick) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// A session is over when nothing came for session.idle.
+// A session is over when there was no message for session.idle.
 func TestIdleSessionsAreHarvested(t *testing.T) {
 	clock := &tick{at: monday}
 	l := openWithin(t, t.TempDir(), func(o *middleware.Options) { o.Now = clock.now })
@@ -427,8 +427,8 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 	}
 }
 
-// The sessions of a process that died are harvested by the next one's background,
-// every owner's, without anybody asking.
+// The background of the next process harvests the sessions of a process that
+// ended, for every owner, without a request.
 func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
@@ -489,8 +489,8 @@ func TestEndingASessionHarvestsItInTheBackground(t *testing.T) {
 	<-harvested
 }
 
-// A program's hook hears each message once, in order, may learn and end the
-// session, and its panic costs nothing.
+// A program's hook gets each message once, in order. It may learn and end the
+// session, and its panic has no effect.
 func TestOnMessage(t *testing.T) {
 	var mu sync.Mutex
 	var heard []string
@@ -578,8 +578,8 @@ func TestActionsAreLoggedBeforeTheyAreDone(t *testing.T) {
 	}
 }
 
-// Journaling is behind the turn's back: while it stands still, turns and answers go
-// on, and what they said is in the journal once it moves.
+// Journaling is asynchronous: while it is blocked, turns and answers go on, and
+// afterwards the journal has their messages.
 func TestATurnDoesNotWaitForItsJournal(t *testing.T) {
 	still := make(chan struct{})
 	l := open(t, settings(), func(o *middleware.Options) {

@@ -27,8 +27,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A turn is the same in the process that holds the store and in any other: what is
-// found, in which order, what is cut and why, and the block to the byte.
+// A turn is the same in the process that holds the store and in every other: the
+// hits, their order, the cuts and their reasons, and every byte of the block.
 func TestATurnIsTheSameInEveryProcess(t *testing.T) {
 	root := t.TempDir()
 	withoutJournal := settings(func(c *config.Config) { c.Middleware.Journal = false }) // otherwise the client may find the holder's block there
@@ -109,8 +109,8 @@ func TestProcessesJournalAtOnce(t *testing.T) {
 	}
 }
 
-// Of all processes that are open, the holder embeds what is written, whoever wrote
-// it; when it ends, the next one does.
+// Of all open processes, only the holder embeds new claims, whoever wrote them.
+// When it ends, the next holder does.
 func TestTheHolderWorksInTheBackground(t *testing.T) {
 	srv := httptest.NewServer(vectors(8, nil))
 	t.Cleanup(srv.Close)
@@ -246,9 +246,9 @@ func openIn(t testing.TB, dir string) *middleware.Layer {
 	return l
 }
 
-// A process that holds the store is paused. Turns of others end within their deadline,
-// and cost nothing once it is noticed; writes are refused with advice; and when it goes
-// on, so do they.
+// A process that holds the store is paused. While the holder hangs, turns of other
+// processes end within their deadline, and without delay once the hang was noticed.
+// Writes are refused with advice. When the holder continues, everything works again.
 func TestTurnsWhileTheHolderHangs(t *testing.T) {
 	dir := t.TempDir()
 	holder := exec.Command(os.Args[0], "-test.run=^TestHoldForAnother$")
@@ -332,7 +332,7 @@ func TestTurnsWhileTheHolderHangs(t *testing.T) {
 	if err := write("The mailer listens on port 9090."); ken.Hint(err) == "" || !strings.Contains(err.Error(), fmt.Sprint(holder.Process.Pid)) {
 		t.Errorf("a write while the holder hangs: %v", err)
 	}
-	late := openIn(t, dir) // is told that the holder hangs, and works on without
+	late := openIn(t, dir) // notices that the holder hangs, and works without it
 	defer late.Close()
 	if err := holder.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

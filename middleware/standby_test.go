@@ -28,8 +28,8 @@ func (e *encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return e.Bag.Embed(ctx, texts)
 }
 
-// With a slow embedder, the built-in table serves until the records have their vectors, also while
-// the slow one is down; and nothing is called hybrid before anything has a vector.
+// With a slow embedder, the built-in table is used until the records have their vectors, also
+// while the slow embedder is down. No turn is called hybrid before a record has a vector.
 func TestBuiltinServesUntilTheEmbedderIsReady(t *testing.T) {
 	e := &encoder{}
 	e.down.Store(true)

@@ -99,7 +99,7 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 	if got := l.carriedFocus(t.Context(), st); !slices.Equal(got, []string{"ledger", "payments"}) || asked != 1 {
 		t.Errorf("%v, asked %d times", got, asked)
 	}
-	// A store that does not answer for a moment loses the session nothing for good.
+	// If a store does not answer for a moment, the session loses nothing permanently.
 	st.Turn.Session = "other"
 	for i, broken := range []func(context.Context, *ken.Turn) ([]string, error){
 		func(context.Context, *ken.Turn) ([]string, error) { panic("broken") },

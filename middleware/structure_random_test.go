@@ -20,10 +20,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// The hard invariant of the whole turn, and everything that might break it at once: a
-// store that was opened a moment ago, legs that are dead or late, a turn that is over,
-// blocks too small for anything, weights, scopes, trust. Every constraint that applies is in the
-// block, or counted as missing, and then the block says how many are.
+// This checks the invariant about rules for the whole turn, against everything that might break
+// it: a store that was just opened, legs that fail or are late, an expired turn, very small
+// blocks, weights, scopes and trust. Every constraint that applies is in the block, or counted
+// as missing, and then the block says how many are.
 func TestNoConstraintIsEverLostInSilence(t *testing.T) {
 	shown, overflowed := 0, 0
 	defer func() {
@@ -129,8 +129,8 @@ func seedStore(t testing.TB, root string, claims []ken.Claim) {
 	}
 }
 
-// A turn about a thing is reminded of what is to be done about it, until it is done
-// or its time is over; a turn about something else is not.
+// A turn about an entity is reminded of its open tasks, until they are done or
+// expire. A turn about another entity is not.
 func TestATurnIsRemindedOfOpenTasks(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, fact(t, "The payments service depends on the ledger service."), fact(t, "The warehouse service has two doors."))

@@ -71,8 +71,8 @@ func inBlock(r *ken.Receipt, id string) *ken.Item {
 	return nil
 }
 
-// What the step is for: told once, the rules of whatever the turn touches are in the
-// block, however little their words have to do with it.
+// The purpose of this stage: the rules of every entity that the turn is about are in
+// the block, even if they share no words with it.
 func TestConstraintsSurfaceWhateverTheRankingSays(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.TopK = 1 }), withVectors)
 	friday, ledger := bank(t, l)
@@ -124,8 +124,8 @@ func TestStructureSwitchedOff(t *testing.T) {
 	}
 }
 
-// A rule that the context holds is not told again; once the client has dropped it, it
-// is.
+// A rule that the context contains is not repeated. Once the client has dropped it,
+// it is.
 func TestAConstraintIsToldOnceAsLongAsTheContextHoldsIt(t *testing.T) {
 	l := open(t, settings())
 	friday, _ := bank(t, l)
@@ -180,8 +180,8 @@ func TestASessionCarriesItsEntities(t *testing.T) {
 	}
 }
 
-// A later layer loses constraints when its traversal times out. Here nothing has to
-// be in time: no leg, no deadline, no turn.
+// Other products lose constraints when their traversal times out. Here nothing has
+// to be in time: no leg, no deadline, no turn.
 func TestConstraintsSurviveATurnThatIsOver(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Retrieval.Deadline = time.Millisecond }), func(o *middleware.Options) { o.Embedder = &hangs{} })
 	friday, ledger := bank(t, l)
@@ -205,7 +205,7 @@ func (*hangs) Embed(ctx context.Context, _ []string) ([][]float32, error) {
 	return nil, ctx.Err()
 }
 
-// One owner's rules are nobody else's, whatever the entities are called.
+// Rules of one owner apply to no other, even if the entities have the same names.
 func TestTwoOwnersWithEntitiesOfOneName(t *testing.T) {
 	l := open(t, settings())
 	for _, owner := range []string{"one", "two"} {
@@ -385,8 +385,8 @@ func TestRecallBringsConstraints(t *testing.T) {
 	}
 }
 
-// Told on a person's word outside of a session, without a model. What a user says within
-// one is told as a candidate.
+// Stated by a person outside of a session, without a model. A rule that a user states in
+// a session is a candidate.
 func TestToldOnceIsEnough(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, humanClaim(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
@@ -423,9 +423,9 @@ func TestAThousandConstraints(t *testing.T) {
 	}
 }
 
-// With a thousand rules of one thing the block keeps its size, the rules that a person
-// verified are there to the last word, no rule is cut within its sentence, what says the
-// same is there once, and other knowledge keeps a third of the room.
+// With a thousand rules of one entity, the block keeps its size. Rules that a person
+// verified are complete, no rule is cut within a sentence, equal rules are there once,
+// and other knowledge keeps a third of the room.
 func TestRulesDoNotDrownATurn(t *testing.T) {
 	l := open(t, settings())
 	verified := "The ledger must never migrate without a dump that was restored on another host, whoever asks for it."
@@ -480,7 +480,7 @@ func TestRulesDoNotDrownATurn(t *testing.T) {
 	t.Logf("%d rules and %d facts in %d characters, %d rules by number", rules, facts, utf8.RuneCountInString(r.Block), r.OverflowedConstraints)
 }
 
-// Who renames or merges something does not lose what was told of it before.
+// After a rename or a merge of entities, earlier claims are still found.
 func TestOldNamesKeepTheirConstraints(t *testing.T) {
 	l := open(t, settings())
 	friday, ledger := bank(t, l)
@@ -529,8 +529,8 @@ func TestARuleOfACommonWord(t *testing.T) {
 	}
 }
 
-// A rule that was filed under something else before anybody knew the name is in the
-// block all the same, and whoever wonders why is told.
+// A rule that was filed under another entity before the name was known is in the
+// block all the same, and ken explain says why.
 func TestARuleThatSaysTheNameSurfacesAndSaysSo(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, ruleFor(t, "Customs declarations must be filed a day before arrival.", "declarations"), ruleFor(t, "Nobody edits the Main-Book by hand.", "hand edits"),

@@ -154,7 +154,7 @@ func ask(t *testing.T, l *middleware.Layer, d dialect, server string, turn ken.T
 	return reply{resp, string(b)}
 }
 
-// told returns what the headers and trailers say of taints.
+// told returns the taints in the headers and trailers.
 func (r reply) told() string {
 	return strings.Join(append(r.Header.Values(middleware.TaintHeader), r.Trailer.Values(middleware.TaintHeader)...), ", ")
 }
@@ -197,7 +197,7 @@ func taints(t *testing.T, l *middleware.Layer, owner, id string) (events []telem
 }
 
 // Pain 17: a poisoned claim is injected, and some turns later the agent runs what it
-// says. The client gets each byte, and everybody who should hears of it.
+// says. The client gets each byte, and the taint is reported everywhere.
 func TestPoisonedClaimInAToolCallIsFlagged(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l, claim := openWithPoison(t, config.TaintFlag)
@@ -331,7 +331,7 @@ func TestTaintOfAnIncognitoTurn(t *testing.T) {
 	})
 }
 
-// A request without a session is judged by what it carries itself.
+// For a request without a session, only its own content counts.
 func TestTaintWithoutASession(t *testing.T) {
 	l, _ := openWithPoison(t, config.TaintFlag)
 	d := testDialects[0]
@@ -344,8 +344,8 @@ func TestTaintWithoutASession(t *testing.T) {
 	}
 }
 
-// Words and whole calls flow on while the rest is still to come: the gate holds what
-// belongs to a call that is not complete, and nothing else.
+// Text and complete calls pass while the rest is still to come. The gate holds only
+// the parts of an incomplete call.
 func TestGateHoldsNothingButTheCall(t *testing.T) {
 	for _, d := range testDialects {
 		t.Run(d.String(), func(t *testing.T) {
@@ -374,7 +374,8 @@ func TestGateHoldsNothingButTheCall(t *testing.T) {
 	}
 }
 
-// What can't be judged on the fly is judged whole; what can't be read is said to be.
+// An answer that can't be checked while it arrives is checked when it is complete. One
+// that can't be read is reported.
 func TestTaintInCompressedAnswers(t *testing.T) {
 	zip := func(s string) string {
 		var b bytes.Buffer
@@ -420,8 +421,8 @@ func TestTaintInCompressedAnswers(t *testing.T) {
 	})
 }
 
-// An answer that breaks off within a tainted call is refused by what came of it; one
-// that is clean breaks off for the client as it did for the layer.
+// An answer that breaks off within a tainted call is refused. A clean one breaks off
+// for the client as it did for the layer.
 func TestTaintInAnswersThatBreakOff(t *testing.T) {
 	for _, d := range testDialects {
 		for _, command := range []string{poisoned + " and try again", "go test ./..."} {

@@ -29,8 +29,8 @@ func backed(t testing.TB, text string, evidence ...ken.Evidence) ken.Claim {
 	return c
 }
 
-// ladder writes a claim of each tier, and returns what each is called by. The
-// project is one with a file whose content changes after a claim relied on it.
+// ladder writes a claim of each tier, and returns what each is called by. A
+// file of the project changes after a claim relied on it.
 func ladder(t testing.TB, l *middleware.Layer) map[string]ken.Tier {
 	t.Helper()
 	ctx := context.Background()
@@ -176,7 +176,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// retrieval.weight stands in for agents that don't say, and for no other.
+// retrieval.weight applies only to agents without a weight.
 func TestConfiguredWeight(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Retrieval.Weight = ken.WeightLow }))
 	learn(t, l, fact(t, "%s", retryFact))

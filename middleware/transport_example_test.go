@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// printer stands for the network: it prints what would be sent.
+// printer takes the place of the network: it prints what would be sent.
 type printer struct{}
 
 func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -27,7 +27,7 @@ func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: req}, nil
 }
 
-// ledger opens a layer that knows one thing.
+// ledger opens a layer with one claim.
 func ledger() (*middleware.Layer, func()) {
 	root, _ := os.MkdirTemp("", "ken")
 	layer, err := middleware.Open(context.Background(), middleware.Options{Root: root, Foreground: true})

@@ -123,7 +123,7 @@ func TestTransportKeepsEveryByte(t *testing.T) {
 	}
 }
 
-// In merge mode, the block stands at the head of the user's own message.
+// In merge mode, the block is at the beginning of the user's message.
 func TestTransportMerges(t *testing.T) {
 	l := open(t, settings(asMerge))
 	learn(t, l, fact(t, "%s", retryFact))

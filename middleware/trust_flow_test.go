@@ -11,9 +11,9 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// What an external claim made an agent do is not told as the agent's own: neither the command,
-// nor with more trust than the claim has. It goes with the claim, and the same call is flagged
-// afterwards as before.
+// Actions that an external claim caused are not recorded as the agent's own: not the command,
+// and not with more trust than the claim has. It goes with the claim, and the same call is
+// flagged afterwards as before.
 func TestTrustFlowsIntoWhatASessionLeaves(t *testing.T) {
 	d := testDialects[0]
 	l, claim := openWithPoison(t, config.TaintFlag)

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// What a user says in a session is a rule only where the store is one person's, only where it
-// says so in so many words, and only of a thing that it names. What the harvest writes is in the
+// A user's statement in a session is a rule only if the store belongs to one person, the
+// statement is explicitly a rule, and it names its entity. What the harvest writes is in the
 // audit trail, with its actor.
 func TestARuleThatAUserSaysInASession(t *testing.T) {
 	yes, no := true, false

@@ -39,7 +39,7 @@ func TestThreadsAreBounded(t *testing.T) {
 		t.Error("not the oldest names were forgotten")
 	}
 	if msgs, _ := last.conversation(); len(msgs) != 2*(maxThreads+100) {
-		t.Errorf("the newest knows %d messages", len(msgs)) // what a name leads to is whole
+		t.Errorf("the newest knows %d messages", len(msgs)) // the thread of a name is complete
 	}
 	big := strings.Repeat("x", maxThreadBytes/8)
 	for i := range 32 {
@@ -54,7 +54,7 @@ func TestThreadsAreBounded(t *testing.T) {
 	}
 }
 
-// What no name leads to any more is given up, in whichever order names go.
+// A thread without names is dropped, whatever the order in which its names were removed.
 func TestThreadsAreGivenUp(t *testing.T) {
 	ts := &threads{}
 	a := ts.add(nil, "o", "a", "x", "conv")

@@ -31,9 +31,9 @@ const (
 	results = `{"type":"function_call_output","call_id":"c1","output":"retry.go:1"}`
 )
 
-// A conversation whose past is upstream: each request carries what is new, and
-// the layer still knows the whole. What was injected before is not sent again, nor
-// found anew.
+// The provider stores the past of the conversation. Each request has only the new
+// messages, and the layer still knows all of them. What was injected before is not
+// sent again, nor found anew.
 func TestAConversationThatGoesOnFromAResponse(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		for _, by := range []string{goesOn, inside} {
@@ -134,7 +134,7 @@ func TestWhatCannotBeGoneOnFrom(t *testing.T) {
 	})
 }
 
-// After a response that failed, a conversation stands where it stood before.
+// After a failed response, a conversation is in its earlier state.
 func TestAConversationOutlivesAFailure(t *testing.T) {
 	l, receipt := receipts(t)
 	d := testDialects[1]
@@ -184,8 +184,8 @@ func TestASessionFollowsFromTheResponse(t *testing.T) {
 	}
 }
 
-// An answer can be gone on from as soon as the client knows it whole, before the
-// response is over.
+// A conversation can continue from an answer as soon as the client has all of
+// it, before the response is over.
 func TestGoingOnBeforeTheResponseIsOver(t *testing.T) {
 	for name, body := range map[string]string{"stream": testDialects[1].stream("id_1", "Hello."), "whole": testDialects[1].whole("id_1", "Hello.") + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestGoingOnBeforeTheResponseIsOver(t *testing.T) {
 	}
 }
 
-// What is remembered of turns holds on to no request.
+// The memory of turns keeps no request alive.
 func TestRequestsAreNotKeptForTheirTurns(t *testing.T) {
 	l, _ := receipts(t)
 	d := testDialects[1]

@@ -207,7 +207,7 @@ func TestWrapErrorsAreTheClients(t *testing.T) {
 	}
 }
 
-// What a turn was given is told with the context of its call.
+// The receipt of a turn comes with the context of its call.
 func TestWrapReceipt(t *testing.T) {
 	type key struct{}
 	var got ken.Receipt

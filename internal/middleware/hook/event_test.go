@@ -106,7 +106,7 @@ func TestLastAnswer(t *testing.T) {
 	}
 }
 
-// What is no file is not opened: reading a pipe would wait for its writer.
+// Only regular files are opened: reading a pipe would wait for its writer.
 func TestTranscriptIsAFile(t *testing.T) {
 	if _, err := lastAnswer(os.DevNull); err == nil {
 		t.Error("a device was read")

@@ -53,7 +53,8 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// A text that is unpacked without end is nothing, and what breaks off is what came.
+// A text without an end after unpacking gives nothing. An incomplete text gives the part
+// that arrived.
 func TestDecoded(t *testing.T) {
 	if got := wire.Decode([]byte("plain"), "identity"); string(got) != "plain" {
 		t.Errorf("got %q", got)

@@ -93,8 +93,8 @@ func TestRecordedAnswers(t *testing.T) {
 			if id := wire.AnswerID(body[:min(len(body), 400)]); id != a.ID {
 				t.Errorf("its beginning says %q", id)
 			}
-			// The same over a server's line ends, and from a client that stops reading
-			// anywhere: never more than the whole.
+			// The same with a server's line ends, and with a client that stops reading
+			// anywhere: never more than the whole answer.
 			if !strings.HasSuffix(path, ".json") {
 				if b, ok2 := wire.ParseAnswer(d, bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))); ok2 != ok || !cmp.Equal(a, b) {
 					t.Error("line ends make a difference")
@@ -109,7 +109,7 @@ func TestRecordedAnswers(t *testing.T) {
 	})
 }
 
-// show prints what was read of a request, a line for each thing.
+// show prints the fields that were read from a request, one per line.
 func show(r *wire.Request) string {
 	var b strings.Builder
 	h, _ := json.Marshal(r.Hints)
@@ -137,9 +137,9 @@ func showMessage(m *ken.Message) string {
 	return b.String()
 }
 
-// checkSplice holds for every body and block: without what was inserted, the body
-// is there byte for byte; the result is JSON; and its messages are those of the
-// body and the block.
+// checkSplice checks a body with a block inserted. Without the insertion, the
+// body is the same byte for byte. The result is JSON. Its messages are those of
+// the body and the block.
 func checkSplice(t *testing.T, d wire.Dialect, body []byte, r *wire.Request, i int, block string, merge bool) {
 	t.Helper()
 	before := bytes.Clone(body)
@@ -184,8 +184,8 @@ func inPieces(body, out []byte) bool {
 	return bytes.Contains(out[n:len(out)-m], body[n:len(body)-m])
 }
 
-// checkMessages compares the messages of a body with those that it has with a
-// block: as a message of its own, at the head of a text, or as a part.
+// checkMessages compares the messages of a body with and without a block. The
+// block may be a separate message, the beginning of a text, or a part.
 func checkMessages(t *testing.T, msgs, got []ken.Message, i int, block string, merge bool) {
 	t.Helper()
 	if len(got) > len(msgs) {

@@ -29,7 +29,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// What is read is what a decoder reads.
+// The reader and encoding/json read the same.
 func FuzzValue(f *testing.F) {
 	for _, d := range documents {
 		f.Add(d)

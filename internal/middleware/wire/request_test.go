@@ -383,8 +383,8 @@ func TestSpliceRefusesOtherItems(t *testing.T) {
 	}
 }
 
-// What a model did in one go is one message, as it was when it was heard, so that
-// a journal does not have it twice.
+// Everything that a model did in one answer is one message, the same as when the
+// answer was read, so that a journal does not have it twice.
 func TestAnAnswerThatComesBackIsTheSame(t *testing.T) {
 	for d, tt := range map[wire.Dialect]struct{ answer, request string }{
 		wire.Responses: {`{"id":"r","output":%s}`, `{"input":%s}`},

@@ -39,7 +39,7 @@ func TestSessionOf(t *testing.T) {
 		{"with a line break", "a\r\nX-Ken: off", `"metadata":{"session_id":"s"},`, "s"},
 		{"with a character that reads backwards", "a\u202eb", `"metadata":{"session_id":"s"},`, "s"},
 		{"not UTF-8", "\xff", `"metadata":{"session_id":"s"},`, "s"},
-		{"a path", "../../etc/passwd", "", "../../etc/passwd"}, // a name is never a path: files are named by what is safe of it
+		{"a path", "../../etc/passwd", "", "../../etc/passwd"}, // a name is never a path: file names contain only its safe characters
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := wire.SessionOf("o", tt.header, parsed(t, wire.Chat, chat(tt.fields))); got != tt.want {
