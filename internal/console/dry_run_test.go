@@ -69,7 +69,7 @@ func TestTryIsOfTheVisitor(t *testing.T) {
 	// Where a session stands is for who may see what was said in it.
 	const stands = "#c-checkpoint:s-today"
 	if _, p = get(t, c, asked+"&session=s-today"); !p.has(stands) {
-		t.Errorf("the operator is not told where the session stands: %s", p.text())
+		t.Errorf("the operator is not told the state of the session: %s", p.text())
 	}
 	if _, p = get(t, c, asked+"&session=s-today", reader); p.has("#session") || p.has(stands) {
 		t.Error("a reader may name a session")

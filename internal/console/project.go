@@ -63,7 +63,7 @@ func (v *visit) decisions() (*decision.Registry, error) {
 func (c *Console) refreshGovernance() {
 	c.background.Go(func() {
 		if err := c.layer.Operator().Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
-			c.opts.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
+			c.opts.Log.Warn("update the decisions in the code graph", "cause", err, "try", ken.Hint(err))
 		}
 	})
 }

@@ -83,7 +83,7 @@ func sweepsPage(v *visit) error {
 		switch {
 		case !here:
 		case len(list) == maxChosen:
-			b.Warnings = append(b.Warnings, f.Name+": no more than "+strconv.Itoa(maxChosen)+" reports stand side by side")
+			b.Warnings = append(b.Warnings, f.Name+": no more than "+strconv.Itoa(maxChosen)+" reports can be compared")
 		default:
 			r, err := x.open(dir, f)
 			if err != nil {

@@ -213,7 +213,7 @@ func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid sweep.Scor
 	}
 	a.Detail = recallText(c.Changes[i]) + latencyText(keyword, hybrid)
 	if j := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "mrr" && ch.Real }); j >= 0 {
-		a.Detail += fmt.Sprintf(" The first good answer stands %s (MRR %.2f instead of %.2f).",
+		a.Detail += fmt.Sprintf(" The first good answer is %s (MRR %.2f instead of %.2f).",
 			map[bool]string{true: "further up", false: "further down"}[c.Changes[j].Difference > 0], c.Changes[j].After, c.Changes[j].Before)
 	}
 	return a

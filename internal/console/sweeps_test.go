@@ -115,7 +115,7 @@ func TestSweepsSideBySide(t *testing.T) {
 		query += fmt.Sprint("&r=many", i)
 	}
 	_, p = settled(t, c, query)
-	p.says("64 more settings are not shown", "many7: no more than 6 reports stand side by side")
+	p.says("64 more settings are not shown", "many7: no more than 6 reports can be compared")
 }
 
 func TestSweepsThatCannotBeRead(t *testing.T) {

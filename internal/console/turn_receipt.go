@@ -187,7 +187,7 @@ func (k *lookup) label(id string) cutItem {
 	case !errors.Is(err, ken.ErrNotFound):
 		k.err = err
 	case strings.Count(id, "-") == 4: // the id of a claim
-		c.Label = "a claim that is gone (" + shortID(id) + ")"
+		c.Label = "a deleted claim (" + shortID(id) + ")"
 	}
 	k.labels[id] = c
 	return c

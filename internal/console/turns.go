@@ -167,10 +167,10 @@ func contextParts(r *receipt.Record) *drawing {
 	}
 	return draw(chart.StackData{Title: "Where the characters went", Unit: "characters", Parts: []chart.Part{
 		{Label: "system prompt", Value: float64(b.SystemPrompt), Note: "the client’s"},
-		{Label: "history", Value: float64(b.History), Note: "what was said, and what tools printed"},
+		{Label: "history", Value: float64(b.History), Note: "messages and results of tools"},
 		{Label: "knowledge", Value: float64(b.Knowledge), Note: "of this turn’s block and those before it"},
-		{Label: "memory", Value: float64(b.Memory), Note: "what is in every turn, and playbooks"},
-		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
+		{Label: "memory", Value: float64(b.Memory), Note: "claims that are in every turn, and playbooks"},
+		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and the state of this one"}}}, chart.Stack)
 }
 
 func turnBadges(r *receipt.Record) []badge {
@@ -189,10 +189,10 @@ func turnBadges(r *receipt.Record) []badge {
 // stageLabels describes each stage of a turn and each source of a search.
 var stageLabels = map[string]string{
 	"guard": "clean the input", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
-	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
-	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "what is filed under its entities",
-	retriever.SourceLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
-	"recovery": "where the session stands", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
+	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "claims that are in every turn",
+	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "claims of its entities",
+	retriever.SourceLate: "late results of the previous turn", "store": "open the store", "middleware": "a middleware of the program",
+	"recovery": "the state of the session", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
 }
 
 // fault is a stage that failed or was skipped.

@@ -89,7 +89,7 @@ func foreign(root, at string) string {
 	}
 	dir, err := folder(root)
 	if err != nil {
-		return "without a folder of this user Ken can't tell whether it was made here"
+		return "without a folder of this user, Ken can't know whether it made the state"
 	}
 	key, keyErr := secret(dir, false)
 	was := "" // path at which a state with a valid mark was made

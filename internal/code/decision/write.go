@@ -308,7 +308,7 @@ func (d *document) editable() error {
 			line = p.Line
 		}
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, line), Msg: d.readOnlyReason + "; the file was left alone", Try: "Mend the file first."}
+	return &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, line), Msg: d.readOnlyReason + "; the file was left alone", Try: "Correct the file first."}
 }
 
 // position returns "path:line", or the path alone for line 0.

@@ -62,7 +62,7 @@ func (m *Model) download(ctx context.Context, o *Options, path string, f File, p
 			return ctx.Err()
 		}
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: "download " + f.Path + " of " + m.Name + " from " + base.Host, Err: err,
-			Try: "Run the same command again, which goes on where this one stopped; or name a mirror with --mirror or HF_ENDPOINT; or copy the folder of " +
+			Try: "Run the same command again, which continues this one; or name a mirror with --mirror or HF_ENDPOINT; or copy the folder of " +
 				m.Repository + " here by hand and name it with --from."}
 	}
 }

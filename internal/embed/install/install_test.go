@@ -169,7 +169,7 @@ func TestInstallGoesOnAfterAnInterruption(t *testing.T) {
 	h, dir := newHub(t, content), t.TempDir()
 	h.cut.Store(100_000)
 	_, err := m.Install(t.Context(), Options{Dir: dir, Hub: h.URL, wait: never})
-	if !errors.Is(err, ken.ErrUnavailable) || !strings.Contains(ken.Hint(err), "goes on where this one stopped") {
+	if !errors.Is(err, ken.ErrUnavailable) || !strings.Contains(ken.Hint(err), "continues this one") {
 		t.Fatalf("%v, try %q", err, ken.Hint(err))
 	}
 	if _, ok := m.Path(dir); ok {

@@ -347,7 +347,7 @@ func (e *examiner) stranger(ctx context.Context) {
 	}
 	want := fmt.Sprintf("nothing of %s's for %s", e.owner, other)
 	if other == e.owner {
-		e.fail(check, want, "Name somebody else.", other+" is the owner of the case")
+		e.fail(check, want, "Name another owner.", other+" is the owner of the case")
 		return
 	}
 	last := e.c.Messages[lastUser(e.c.Messages)].Text

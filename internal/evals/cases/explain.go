@@ -162,9 +162,9 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	case !st.Signals.Asks:
 		return "not looked for: " + e.out.receipt.Cause, "Ask for something; small talk gets only what is pinned."
 	case h.rank > 0:
-		return "not among what the legs brought; " + h.String(), "Give the claim the words that people ask with, or raise retrieval.legs."
+		return "not among the results of the legs; " + h.String(), "Give the claim the words that people ask with, or raise retrieval.legs."
 	}
-	why = "no leg finds it: it shares no telling word with the question, and has no vector near it"
+	why = "no leg finds it: it shares no specific word with the question, and has no vector near it"
 	if r := &e.out.receipt; r.Cause != "" {
 		why += "; " + ran(r)
 	}
@@ -200,7 +200,7 @@ func rejected(why ken.CutReason, c *ken.Claim, f *ken.Filter) (text, try string)
 
 var advice = map[ken.CutReason]string{
 	ken.CutFloor:     "Give the claim the words that people ask with, or lower retrieval.floor.",
-	ken.CutBudget:    "Raise budget.chars, or shorten what stands before it.",
+	ken.CutBudget:    "Raise budget.chars, or shorten the items before it.",
 	ken.CutPool:      "Raise knowledge.top_k or retrieval.pool, or make the claim fit the question better.",
 	ken.CutTier:      "Add better evidence, or ask with another weight.",
 	ken.CutDuplicate: "The context has it already; expect it in that turn.",

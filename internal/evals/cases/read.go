@@ -49,7 +49,7 @@ func (r *reader) oneCase(path string, n ast.Node, shared *Case) Case {
 	case w.BlockEmpty != nil && *w.BlockEmpty && len(w.Inject) > 0 && len(c.Messages) == 1: // no earlier block contains it
 		r.wrong(e["block_empty"], path+".block_empty", "true, and must_inject wants something in the block", "Keep one of the two.")
 	case w.Stranger != "" && w.Stranger == c.Owner:
-		r.wrong(n, path+".other_owner_sees_nothing", w.Stranger+" is the owner of the case", "Name somebody else.")
+		r.wrong(n, path+".other_owner_sees_nothing", w.Stranger+" is the owner of the case", "Name another owner.")
 	}
 	return c
 }

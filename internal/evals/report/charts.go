@@ -365,7 +365,7 @@ func Changes(c *sweep.Comparison) string {
 // turns and for each slice, the result of exploration, and the missing data.
 func Orders(o *sweep.Orders) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "scorer %s\n%d turns logged, %d judged, %d that tell the orders apart; %d learned from\n", o.Verdict, o.Turns, o.Judged, o.Telling, o.Standing.Turns)
+	fmt.Fprintf(&b, "scorer %s\n%d turns logged, %d judged, %d that distinguish the orders; %d learned from\n", o.Verdict, o.Turns, o.Judged, o.Telling, o.Standing.Turns)
 	if o.Telling > 0 {
 		rows := [][]string{{"slice", "name", "turns", "win", "loss", "tie"}}
 		rows[0] = append(append(rows[0], sweep.OrderMeasures...), "change", "95 %")

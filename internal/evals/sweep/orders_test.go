@@ -83,7 +83,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		}
 		all[i].Explored = nil
 	}
-	for want, log := range map[string][]receipt.Record{"no receipts are kept": nil, "no turn has a judged answer": {bare}, "nothing tells the orders apart": all} {
+	for want, log := range map[string][]receipt.Record{"no receipts are kept": nil, "no turn has a judged answer": {bare}, "nothing distinguishes the orders": all} {
 		o := sweep.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1)
 		if len(o.Notes) == 0 || !strings.Contains(o.Notes[0], want) || o.Entities == nil || o.Overall.Turns != 0 {
 			t.Errorf("%s: %+v", want, o)

@@ -396,11 +396,11 @@ func (o *Orders) judge() {
 	case o.Standing.Mode == scorer.ModeOff:
 		o.Verdict = "off: structure.scorer is off"
 	case o.Standing.Mode == scorer.ModeOn && o.Standing.InForce:
-		o.Verdict = "on: structure.scorer is on, whatever it is worth"
+		o.Verdict = "on: structure.scorer is on, without regard to the evidence"
 	case o.Standing.InForce:
 		o.Verdict = "on: the learned order proved to be better"
 	case g.Trials < scorer.MinTrials:
-		o.Verdict = fmt.Sprintf("off: %d of the %d turns that it takes to tell", g.Trials, scorer.MinTrials)
+		o.Verdict = fmt.Sprintf("off: %d of the %d turns that a decision needs", g.Trials, scorer.MinTrials)
 	default:
 		o.Verdict = fmt.Sprintf("off: the evidence for the learned order is %.3g, and must be %.0f", have, need)
 	}
@@ -408,9 +408,9 @@ func (o *Orders) judge() {
 	case o.Turns == 0:
 		o.Notes = append(o.Notes, "no receipts are kept: they need turns, and session.receipts above 0")
 	case o.Judged == 0:
-		o.Notes = append(o.Notes, "no turn has a judged answer: answers are heard in sessions, through ken serve, ken chat, a Transport or Layer.Answered")
+		o.Notes = append(o.Notes, "no turn has a judged answer: answers are recorded in sessions, through ken serve, ken chat, a Transport or Layer.Answered")
 	case o.Telling == 0:
-		o.Notes = append(o.Notes, "no answer used some of what it was shown and left the rest: nothing tells the orders apart")
+		o.Notes = append(o.Notes, "no answer used only a part of its items: nothing distinguishes the orders")
 	}
 	if o.Judged > 0 && o.Corrected.Swapped == 0 {
 		o.Notes = append(o.Notes, "nothing was explored yet: what is left out at the cut is not known")

@@ -230,7 +230,7 @@ func refused(j *Job, what, try string) error {
 }
 
 func (q *Queue) running(j *Job) error {
-	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker. If the worker is gone, the job is free after %s.",
+	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker. If the worker has ended, the job is free after %s.",
 		j.Lease.Format(time.RFC3339)))
 }
 

@@ -70,7 +70,7 @@ func TestJobThatEndsTheProcessIsDead(t *testing.T) {
 			t.Fatalf("start %d: %v\n%s", starts, err, log.String())
 		}
 	}
-	for _, want := range []string{"a job's worker is gone", "level=ERROR msg=\"a job is dead\"", "key=fatal"} {
+	for _, want := range []string{"a job's worker has ended", "level=ERROR msg=\"a job is dead\"", "key=fatal"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}

@@ -123,11 +123,11 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 		switch {
 		case j.State == Queued && !j.Due.After(now):
 		case j.State == Running && q.stale(j, now):
-			j.fail(fmt.Errorf("attempt %d did not finish: its worker %s is gone", j.Attempts, j.Worker))
+			j.fail(fmt.Errorf("attempt %d did not finish: its worker %s has ended", j.Attempts, j.Worker))
 			if q.o.Alive != nil && j.Process != q.o.Process && !q.o.Alive(j.Process) {
 				j.Lost++
 			}
-			q.o.Log.WarnContext(ctx, "a job's worker is gone", "job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts, "lost", j.Lost, "worker", j.Worker)
+			q.o.Log.WarnContext(ctx, "a job's worker has ended", "job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts, "lost", j.Lost, "worker", j.Worker)
 			if j.Attempts >= q.o.Attempts || j.Lost >= q.o.Lost {
 				j.Try = "Look for what ends the process, such as memory, then run it again with ken jobs retry " + shortID(j.ID) + "."
 				q.markDead(j, now)

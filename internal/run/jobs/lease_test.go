@@ -59,7 +59,7 @@ func TestJobOfADeadWorkerIsTakenOver(t *testing.T) {
 		}
 		pass(5 * time.Minute)
 		rep := drain(t, q, one(func(_ context.Context, j jobs.Job) (string, error) {
-			if want := "attempt 1 did not finish: its worker worker of gone is gone"; j.Error != want {
+			if want := "attempt 1 did not finish: its worker worker of gone has ended"; j.Error != want {
 				t.Errorf("it says %q, want %q", j.Error, want)
 			}
 			return "", nil
@@ -142,7 +142,7 @@ func TestJobThatKeepsKillingItsWorkerIsDead(t *testing.T) {
 		ran := false
 		rep := drain(t, q, one(func(context.Context, jobs.Job) (string, error) { ran = true; return "", nil }))
 		j := wantState(t, q, jobs.ID("k", "1"), jobs.Dead, 2)
-		if ran || rep.Dead != 1 || !strings.Contains(j.Error, "attempt 2 did not finish: its worker worker of second is gone") ||
+		if ran || rep.Dead != 1 || !strings.Contains(j.Error, "attempt 2 did not finish: its worker worker of second has ended") ||
 			!strings.Contains(j.Try, "ken jobs retry "+j.ID[:8]) || j.Finished.IsZero() {
 			t.Errorf("ran %v, %+v, %+v", ran, rep, j)
 		}

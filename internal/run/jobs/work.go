@@ -197,7 +197,7 @@ const (
 )
 
 // errLost is the cause with which a handler's context ends when the lease is lost.
-var errLost = &ken.Error{Code: ken.CodeRefused, Msg: "the lease is lost: somebody else may run the job now"}
+var errLost = &ken.Error{Code: ken.CodeRefused, Msg: "the lease is lost: another worker may run the job now"}
 
 // run runs a leased job and records what came of it.
 func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end attemptEnd, err error) {

@@ -146,7 +146,7 @@ func (k *checker) claims(ctx context.Context) error {
 			case err != nil:
 				return err
 			case have == nil && want != nil:
-				k.problem("claims", "%s is in the log, and its row is gone", r.id)
+				k.problem("claims", "%s is in the log, but has no row", r.id)
 			case have != nil && want == nil:
 				k.problem("claims", "%s has a row, and the log does not know it", r.id)
 			case have != nil && !sameClaim(have, want):

@@ -81,7 +81,7 @@ func (e *AwayError) Error() string { return e.Unwrap().Error() }
 func (e *AwayError) Unwrap() error {
 	if e.Moved.ID == "" {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: "store.url", Msg: fmt.Sprintf("owner %q is being moved here from %s", e.Owner, e.Arrival.Place),
-			Try: "Try again when ken migrate has ended. If it was stopped, run it again: it goes on."}
+			Try: "Try again when ken migrate has ended. If it was stopped, run it again: it continues."}
 	}
 	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("owner %q was moved to %s", e.Owner, e.Moved.Place),
 		Try: "Use " + e.Moved.Place + ", as store.url or for a folder as knowledge.db_path, and start Ken again."}

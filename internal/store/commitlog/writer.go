@@ -152,7 +152,7 @@ func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint
 		return err
 	}
 	if err := w.log.Truncate(ctx, w.owner, at); err != nil {
-		return fmt.Errorf("erase what the snapshot stands for: %w", err)
+		return fmt.Errorf("delete the records before the snapshot: %w", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,7 +207,7 @@ type Transaction struct {
 }
 
 // ErrBase is returned for a record of Base, if its snapshot was not read before.
-var ErrBase = errors.New("the log goes on from a snapshot that is not there yet")
+var ErrBase = errors.New("the log continues from a snapshot that does not exist yet")
 
 // ErrLater is returned for a record of a later format than the reader's.
 var ErrLater = errors.New("a record is of a later version of ken")

@@ -151,7 +151,7 @@ func Supersede(get Lookup, oldID, newID, reason string, actor ken.Actor, env sto
 		seen[at.ID] = true
 		if at.SupersededBy == old.ID {
 			return nil, &ken.Error{Code: ken.CodeRefused, Field: "new", Msg: "claim " + next.ID + " was itself superseded by " + old.ID,
-				Try: "Supersede with a claim that still stands."}
+				Try: "Supersede it with a claim that is valid."}
 		}
 		if at, err = get(at.SupersededBy); err != nil || at == nil {
 			break

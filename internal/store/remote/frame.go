@@ -194,7 +194,7 @@ func (e *LostError) Error() string { return "lost the process that holds the sto
 
 // Unwrap returns an ErrUnavailable that wraps Err.
 func (e *LostError) Unwrap() error {
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the process that holds the store is gone", Err: e.Err, Try: "Try again."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the process that holds the store has ended", Err: e.Err, Try: "Try again."}
 }
 
 // Lost reports in ok whether err is or wraps a LostError, and in sent whether the request

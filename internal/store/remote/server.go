@@ -339,7 +339,7 @@ func (c *session) handle(f frame) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.s.o.Log.Error("serve the store", "panic", p, "stack", string(debug.Stack()))
-			oops := &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the process that holds the store panicked: %v", p), Try: "Report this with what stands in its log."}
+			oops := &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the process that holds the store panicked: %v", p), Try: "Report this with the entry of its log."}
 			if err = c.send(c.answer(0, oops, nil)); f.kind == kView || f.kind == kUpdate {
 				err = errors.Join(err, oops) // the client may still expect a transaction, so the connection is closed
 			}

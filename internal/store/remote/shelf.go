@@ -255,7 +255,7 @@ const (
 // Reasons why a client's transaction ended without a commit.
 var (
 	errEnded  = errors.New("the client is done")
-	errGone   = errors.New("the client is gone")
+	errGone   = errors.New("the client has disconnected")
 	errSilent = &ken.Error{Code: ken.CodeUnavailable, Msg: "a transaction on the shelf was left open without a word; it was rolled back",
 		Try: "Do less within one transaction."}
 )

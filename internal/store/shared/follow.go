@@ -123,7 +123,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 		t.lost.Store(false)
 		t.fenced = make(chan struct{})
 	}
-	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
+	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node keeps writing for owner %q", t.owner), Try: "Try again."}
 }
 
 // stillAway returns an error that wraps a bolt.AwayError if the folder says that the owner is in
@@ -389,7 +389,7 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 			return
 		case <-look.C:
 			if !t.valid() {
-				t.n.o.Logger.Debug("the engine does not hear this node: the owner is left", "owner", t.owner)
+				t.n.o.Logger.Debug("the engine can't be reached: this node gives the owner up", "owner", t.owner)
 				t.lose()
 				ended()
 				return

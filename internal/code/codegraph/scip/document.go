@@ -137,7 +137,7 @@ func mismatch(c *content, list []occurrence) string {
 		}
 	}
 	if all > 0 && right*10 < all*9 {
-		return fmt.Sprintf("of %d names that it defines, %d stand elsewhere now", all, all-right)
+		return fmt.Sprintf("of %d names that it defines, %d are in another place now", all, all-right)
 	}
 	return ""
 }

@@ -45,8 +45,8 @@ func TestWhetherAnIndexStillFits(t *testing.T) {
 		{"no text, and of the same moment", src, "", modified, 0, 0, ""},
 		{"no text, and newer", src, "", modified.Add(-time.Hour), 1, 0, "modified"},
 		{"no text, and nothing known", src, "", time.Time{}, 0, 0, ""},
-		{"names that stand elsewhere", "package x\n\n\n" + src[11:], "", always, 1, 0, "stand elsewhere"},
-		{"a shorter file", "package x\n", "", always, 1, 0, "stand elsewhere"},
+		{"names in another place", "package x\n\n\n" + src[11:], "", always, 1, 0, "are in another place"},
+		{"a shorter file", "package x\n", "", always, 1, 0, "are in another place"},
 		{"no file", "", "", always, 0, 1, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -151,7 +151,7 @@ func (l *Log) prepare(ctx context.Context) error {
 		err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
 			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
 			if errors.Is(err, jetstream.ErrBucketNotFound) {
-				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "What stands for a log of ken up to a position", Replicas: replicas})
+				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "Snapshots that replace the beginning of a log of ken", Replicas: replicas})
 			}
 			return err
 		})
