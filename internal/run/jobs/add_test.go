@@ -47,8 +47,8 @@ func TestAddedJobIsQueuedAndDueAtOnce(t *testing.T) {
 	}
 }
 
-// The same kind and key is the same job, whatever became of it: what is done is
-// not done again, and what is dead is not revived by who asks for it once more.
+// The same kind and key is the same job, whatever its state: a done job does
+// not run again, and adding a dead job again does not revive it.
 func TestAddingAgainAddsNothing(t *testing.T) {
 	ctx := t.Context()
 	for _, tt := range []struct {
@@ -290,7 +290,7 @@ func keys(t testing.TB, shelf store.Shelf) (out []string) {
 	return out
 }
 
-// Whatever lies on the shelf, the jobs beside it run.
+// Whatever other data is on the shelf, the jobs run.
 func FuzzUnreadableJob(f *testing.F) {
 	id := jobs.ID("k", "broken")
 	f.Add([]byte(""), "8000000000000000/"+id)

@@ -58,11 +58,11 @@ func TestQueueOutlivesTheProcess(t *testing.T) {
 	wantState(t, q, waiting.ID, jobs.Queued, 0)
 }
 
-// nobody is for Options.Alive where every other process was killed.
+// nobody is Options.Alive if every other process was killed.
 func nobody(string) bool { return false }
 
-// childJobs works on what is in the folder and says what it finished. Each job
-// writes one key on the shelf, in two steps.
+// childJobs runs the jobs in the folder and prints those that it finished. Each
+// job writes one key on the shelf, in two steps.
 func childJobs() {
 	ctx := context.Background()
 	s, err := bolt.Open(ctx, os.Getenv("KEN_TEST_DIR"), bolt.Options{})
@@ -93,7 +93,8 @@ func childJobs() {
 	}
 }
 
-// Killed at any point, the queue loses no job, and starts none from nothing twice.
+// If the process is killed at any point, the queue loses no job, and starts none from the
+// beginning twice.
 func TestKillNineLosesNoJob(t *testing.T) {
 	number := seed.Of(t)
 	rng := rand.New(rand.NewPCG(number, 1))

@@ -70,7 +70,7 @@ func TestUnknownKindsAreUntouched(t *testing.T) {
 }
 
 // The default pauses: 1 s, four times as long each time, at most an hour. Then
-// the job is dead, says why, and what to do.
+// the job is dead, and says why and what to do.
 func TestFailingJobIsTriedAgainAndAgainAndThenDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queue(newShelf())
@@ -227,7 +227,7 @@ func TestJobsThatHandlersAddAreRunInTheSameDrain(t *testing.T) {
 	}
 }
 
-// A job whose pause is over before the drain is waits for the next one all the same.
+// A job waits for the next drain, even if its pause ends during this one.
 func TestDrainRunsNoJobTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queue(newShelf())
@@ -271,8 +271,8 @@ func TestStoppedJobIsPutBackWithoutCounting(t *testing.T) {
 	}
 }
 
-// What a handler has finished is done, and what it broke is broken, although it
-// was told to stop meanwhile.
+// A handler that was told to stop may still finish: then its job is done. If it
+// fails, the job has failed.
 func TestStoppedHandlerMayStillHaveAnEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end   func() (string, error)

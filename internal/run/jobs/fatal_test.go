@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// childFatal drains what is in the folder; a job of the key "fatal" ends the process.
+// childFatal drains the jobs in the folder; a job of the key "fatal" ends the process.
 func childFatal() {
 	ctx := context.Background()
 	s, err := bolt.Open(ctx, os.Getenv("KEN_TEST_DIR"), bolt.Options{})
@@ -39,8 +39,8 @@ func childFatal() {
 	os.Exit(0)
 }
 
-// A job that ends the process is dead after three starts, is named in the log, and keeps no
-// other from being done.
+// A job that ends the process is dead after three starts. The log names it, and other jobs
+// run all the same.
 func TestJobThatEndsTheProcessIsDead(t *testing.T) {
 	dir := t.TempDir()
 	s, err := bolt.Open(t.Context(), dir, bolt.Options{})

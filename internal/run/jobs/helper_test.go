@@ -39,7 +39,7 @@ func pass(d time.Duration) {
 // noJitter makes pauses exact.
 func noJitter() float64 { return 0 }
 
-// queue is one over shelf whose pauses are exact.
+// queue returns a queue over shelf with exact pauses.
 func queue(shelf store.Shelf, change ...func(*jobs.Options)) *jobs.Queue {
 	o := jobs.Options{Worker: "tester", Jitter: noJitter}
 	for _, f := range change {
@@ -104,7 +104,7 @@ func work(t *testing.T, q *jobs.Queue, handlers map[string]jobs.Handler) (stop f
 	return stop
 }
 
-// wantState checks where a job stands.
+// wantState checks the state of a job.
 func wantState(t testing.TB, q *jobs.Queue, id string, want jobs.State, attempts int) jobs.Job {
 	t.Helper()
 	j := get(t, q, id)
@@ -116,7 +116,7 @@ func wantState(t testing.TB, q *jobs.Queue, id string, want jobs.State, attempts
 
 var errPlug = errors.New("the plug is out")
 
-// plug is a shelf that can be pulled out, as seen by one worker.
+// plug is a worker's shelf that can be made unreachable.
 type plug struct {
 	store.Shelf
 	out     atomic.Bool
@@ -138,7 +138,7 @@ func (p *plug) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return p.Shelf.Update(ctx, fn)
 }
 
-// abandon leases a job in a process that is then gone, and returns the shelf.
+// abandon leases a job in a process that then ends, and returns the shelf.
 func abandon(t *testing.T, shelf store.Shelf, process, kind, key string, change ...func(*jobs.Options)) {
 	t.Helper()
 	p := &plug{Shelf: shelf}

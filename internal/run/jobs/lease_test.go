@@ -43,8 +43,8 @@ func TestHeartbeatKeepsTheLease(t *testing.T) {
 	})
 }
 
-// A process that dies in the middle of a job leaves it to the next, which counts
-// as an attempt: a job that kills its process must not do so for ever.
+// If a process ends during a job, the next one takes the job over. This counts
+// as an attempt, so that a job can't end processes for ever.
 func TestJobOfADeadWorkerIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
@@ -73,12 +73,12 @@ func TestJobOfADeadWorkerIsTakenOver(t *testing.T) {
 	})
 }
 
-// alive is for Options.Alive: these processes live.
+// alive is Options.Alive for processes that run.
 func alive(processes ...string) func(*jobs.Options) {
 	return func(o *jobs.Options) { o.Alive = func(p string) bool { return slices.Contains(processes, p) } }
 }
 
-// Nobody needs to wait for the lease of a process that is known to be gone.
+// No worker waits for the lease of a process that is known to have ended.
 func TestALeaseOfADeadProcessIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
@@ -89,7 +89,7 @@ func TestALeaseOfADeadProcessIsOver(t *testing.T) {
 		}
 		wantState(t, q, jobs.ID("k", "1"), jobs.Done, 2)
 
-		// Its own process is alive, whatever is said of others.
+		// Its own process counts as alive, whatever Alive says.
 		id := add(t, q, "k", "2").ID
 		g := newGuard(t)
 		slow := one(func(context.Context, jobs.Job) (string, error) {
@@ -106,8 +106,8 @@ func TestALeaseOfADeadProcessIsOver(t *testing.T) {
 	})
 }
 
-// A process that lives has its whole lease, and more if the clock was set forward:
-// it may be at work.
+// A process that runs keeps its lease for the whole time, and longer if the clock
+// was set forward, because it may be working.
 func TestALeaseOfALivingProcessHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
@@ -149,8 +149,8 @@ func TestJobThatKeepsKillingItsWorkerIsDead(t *testing.T) {
 	})
 }
 
-// A worker that was cut off from the shelf stops its handler before anybody else
-// may begin, and what it brings in the end is not recorded.
+// A worker that can't reach the shelf stops its handler before another worker
+// may begin, and its result is not recorded.
 func TestLostLeaseStopsTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
@@ -200,7 +200,7 @@ func TestLateResultOfAnEarlierLeaseIsNotRecorded(t *testing.T) {
 		release, done := make(chan struct{}), make(chan jobs.Report)
 		go func() {
 			rep, _ := late.Drain(t.Context(), one(func(context.Context, jobs.Job) (string, error) {
-				<-release // deaf to its context, while a machine sleeps
+				<-release // ignores its context, like a machine that sleeps
 				return "late", nil
 			}))
 			done <- rep
@@ -236,8 +236,8 @@ func TestLateResultOfAnEarlierLeaseIsNotRecorded(t *testing.T) {
 	})
 }
 
-// A handler that does not hear that its lease is lost is still running when the
-// shelf is back. Its own queue knows that.
+// A handler that does not notice the loss of its lease is still running when
+// the shelf is back. Its own queue knows that.
 func TestDeafHandlerIsNotJoinedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plug{Shelf: newShelf()}
@@ -295,8 +295,8 @@ func TestProgressIsKeptAtMostOnceASecond(t *testing.T) {
 	})
 }
 
-// The result of a handler can't be recorded while the disk is full. The job is not
-// lost: it is run again, as after a crash.
+// The result of a handler can't be recorded while the disk is full. The job runs
+// again, as after a crash.
 func TestResultThatCantBeRecordedIsRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plug{Shelf: newShelf()}
@@ -328,7 +328,7 @@ func (c *wallClock) set(o *jobs.Options)    { o.Now = c.Now }
 func (c *wallClock) date(day int) time.Time { return time.Date(2030, 1, day, 0, 0, 0, 0, time.UTC) }
 
 // When the clock is set forward while a job runs, its lease looks expired until
-// it is renewed. Nobody in this process takes it for that.
+// it is renewed. No other worker of this process takes it for that reason.
 func TestClockSetForwardRunsNoJobTwiceAtOnce(t *testing.T) {
 	for _, queues := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -427,7 +427,7 @@ func TestProcessThatStartsWithAnEarlierClockFindsItsJobs(t *testing.T) {
 	})
 }
 
-// A date that somebody asked for is a date, whatever the clock said before.
+// A requested date is kept, whatever the clock said before.
 func TestDateOfAJobIsNotShifted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock wallClock
@@ -450,7 +450,7 @@ func TestDateOfAJobIsNotShifted(t *testing.T) {
 	})
 }
 
-// A machine that sleeps stops its timers and not its clock.
+// A machine that sleeps stops its timers, but not its clock.
 func TestWorkerNoticesThatTheMachineSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock wallClock
@@ -508,8 +508,8 @@ func TestClocksThatJumpLoseNoJob(t *testing.T) {
 	}
 }
 
-// A clock that was set forward, stamped a job, and was set back only in part looks
-// to a queue that did not read it meanwhile as if it had simply gone on.
+// A clock is set forward, a job gets that time, and the clock is set back in part.
+// A queue that did not read the clock meanwhile can't notice this.
 func TestClockSetBackBetweenTwoLooksDelaysNoJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()

@@ -33,16 +33,16 @@ func (l *locked) Int64N(n int64) int64 {
 	return l.r.Int64N(n)
 }
 
-// random is a source whose seed is logged, and set by KEN_SEED.
+// random returns a source of random numbers. Its seed is logged, and set by KEN_SEED.
 func random(t testing.TB) (*locked, uint64) {
 	t.Helper()
 	number := seed.Of(t)
 	return &locked{r: rand.New(rand.NewPCG(number, 3))}, number
 }
 
-// Queues of several processes over one shelf, whose workers come, go, die and are
-// cut off at random: no job is ever run by two at once, and in the end every one
-// is done.
+// Several processes have queues over one shelf. Their workers start, stop, are
+// killed and lose the shelf at random. No two workers ever run a job at once, and
+// in the end every job is done.
 func TestNoJobIsRunByTwoAtOnce(t *testing.T) {
 	const processes, count = 4, 30
 	for round := range 25 {
@@ -70,7 +70,7 @@ func TestNoJobIsRunByTwoAtOnce(t *testing.T) {
 							defer g.enter(j.ID)()
 							select {
 							case <-time.After(minutes(12)):
-							case <-ctx.Done(): // what a handler owes
+							case <-ctx.Done(): // a handler must stop then
 								return "", ctx.Err()
 							}
 							switch rng.IntN(8) {
@@ -131,8 +131,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// A handler that follows the rule, to write under keys that follow from the job,
-// changes nothing when it runs twice, wherever it was cut off the first time.
+// A handler must write under keys that follow from the job. Then running it
+// twice changes nothing, wherever the first run was interrupted.
 func TestJobDoneTwiceChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/store/storetest"
 )
 
-// Several processes drain one queue, on a shelf as it is and on one that runs
-// everything twice: each job runs once, and none is left.
+// Several processes drain one queue, on a normal shelf and on one that runs
+// every transaction twice. Each job runs once, and none is left.
 func TestSeveralProcessesDrainOneQueue(t *testing.T) {
 	for name, over := range map[string]func(store.Shelf) store.Shelf{"once": func(s store.Shelf) store.Shelf { return s }, "twice": storetest.Twice} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestSeveralProcessesDrainOneQueue(t *testing.T) {
 	}
 }
 
-// A process that dies at work leaves its job to the others at once; what it brings
-// afterwards, should it only have been cut off, is not recorded.
+// If a process ends during a job, another one takes the job at once. If the
+// process was only disconnected, its later result is not recorded.
 func TestTheJobOfADeadProcessIsTakenBackByOne(t *testing.T) {
 	shelf := openBolt(t, t.TempDir(), bolt.Options{NoSync: true}).Shelf()
 	cut := &plug{Shelf: shelf}
@@ -78,7 +78,7 @@ func TestTheJobOfADeadProcessIsTakenBackByOne(t *testing.T) {
 		}
 	}()
 	<-entered
-	// While it lives, nobody touches its job.
+	// While it runs, no other process takes its job.
 	if rep := drain(t, queue(shelf, inProcess("a"), alive("dead", "a", "b")), one(succeed)); len(rep.Jobs) != 0 {
 		t.Errorf("%+v", rep)
 	}

@@ -29,8 +29,8 @@ func TestWorkWakesOnAdd(t *testing.T) {
 	})
 }
 
-// A transaction that knows no queue adds a job all the same; whoever knows the
-// queue can wake it.
+// A transaction without a queue can add a job; code that has the queue can wake
+// it.
 func TestWorkFindsWhatOthersAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
@@ -128,7 +128,8 @@ func TestSeveralWorkersShareTheJobs(t *testing.T) {
 	})
 }
 
-// A worker outlives a shelf that fails for a while, and does not flood it or the log.
+// A worker continues after the shelf has failed for a while, and does not flood the shelf
+// or the log.
 func TestWorkOutlivesAFailingShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plug{Shelf: newShelf()}
@@ -183,7 +184,7 @@ func TestWorkPrunes(t *testing.T) {
 	})
 }
 
-// What becomes of jobs is in the log: a failure is nobody's return value.
+// The log has the results of jobs, because no function returns their failures.
 func TestFailuresAreInTheLog(t *testing.T) {
 	var log logLines
 	q := queue(newShelf(), func(o *jobs.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })

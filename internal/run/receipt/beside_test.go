@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What is found out about a turn later, and the receipt of a later request of it, are
-// kept without reading the receipt that is there.
+// Later information about a turn, and the receipt of a later request of it, are
+// stored without reading the existing receipt.
 func TestOldReceiptsAreNotRead(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		b := receipt.NewBook(shelf, at(monday, count(3)))
@@ -45,7 +45,7 @@ func TestOldReceiptsAreNotRead(t *testing.T) {
 		if got := get(t, b, "t1"); !slices.Equal(got.Taint, []ken.Taint{one, two}) {
 			t.Errorf("%+v", got.Taint)
 		}
-		for i := range 3 { // and it goes without being read, with what lies beside it
+		for i := range 3 { // it is deleted without being read, together with the later information
 			put(t, b, turn(fmt.Sprint("u", i), "s"))
 		}
 		if got := bytes(t, shelf); strings.Contains(got, "t1") || strings.Contains(got, "shell") {
@@ -102,8 +102,8 @@ func TestReceiptsOfOlderPrograms(t *testing.T) {
 	})
 }
 
-// BenchmarkPutUsedAndPutAgain is a turn with 16 items and a ranking of 40, whose answer used one,
-// and a second request of it.
+// BenchmarkPutUsedAndPutAgain stores a turn with 16 items and a ranking of 40, the use of one
+// item, and a second request of the turn.
 func BenchmarkPutUsedAndPutAgain(b *testing.B) {
 	for name, open := range shelves {
 		b.Run(name, func(b *testing.B) {

@@ -40,8 +40,7 @@ func TestWhatIsKept(t *testing.T) {
 	})
 }
 
-// What a claim says must not be on the shelf, nor a credential that somebody put
-// into a message.
+// Texts of claims must not be on the shelf, nor credentials in messages.
 func TestNoWordsOfClaimsAndNoSecrets(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		b := receipt.NewBook(shelf, at(monday))
@@ -82,7 +81,7 @@ func TestListIsNewestFirst(t *testing.T) {
 			t.Errorf("a session's id is not a beginning: %q", got)
 		}
 
-		// What is kept meanwhile does not shift the next page.
+		// Receipts that are stored meanwhile do not shift the next page.
 		first, next, err := b.List(t.Context(), receipt.Query{Limit: 10})
 		if err != nil || len(first) != 10 {
 			t.Fatal(len(first), err)
@@ -187,7 +186,7 @@ func TestIDsThatCanNotBeKeys(t *testing.T) {
 	})
 }
 
-// Several processes keep receipts on one shelf.
+// Several processes store receipts on one shelf.
 func TestBooksShareAShelf(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		var wg sync.WaitGroup

@@ -91,7 +91,7 @@ func TestForgetSession(t *testing.T) {
 		if _, err := b.ForgetSession(t.Context(), ""); err != nil || len(list(t, b, receipt.Query{})) != 3 {
 			t.Errorf("no session is not every session: %v", err)
 		}
-		for i := 6; i < 30; i++ { // numbers that are gone do not stop the pruning
+		for i := 6; i < 30; i++ { // missing numbers do not stop the pruning
 			put(t, b, turn(fmt.Sprint("t", i), "stays"))
 		}
 		if diff := cmp.Diff(names(29, 24), list(t, b, receipt.Query{})); diff != "" {
@@ -138,7 +138,7 @@ func TestForgetAClaim(t *testing.T) {
 	})
 }
 
-// A receipt that can't be read is told of, stops nothing, and is never written over.
+// A receipt that can't be read is reported, stops nothing, and is never overwritten.
 func TestCorruptReceipts(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		b := receipt.NewBook(shelf, at(monday, count(6)))
@@ -195,7 +195,7 @@ func TestCorruptReceipts(t *testing.T) {
 	})
 }
 
-// The note of which there are can be made again from what is there.
+// The index of the receipts can be rebuilt from them.
 func TestALostNoteIsMadeAgain(t *testing.T) {
 	for _, note := range []string{"{", `{"first":0,"last":3}`, `{"first":1,"last":18446744073709551615}`, `{"first":9,"last":3}`} {
 		onEach(t, func(t *testing.T, shelf store.Shelf) {

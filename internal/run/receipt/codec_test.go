@@ -130,8 +130,8 @@ func many(n int) map[string]float64 {
 	return out
 }
 
-// FuzzDecode: whatever lies on the shelf, reading it ends with a receipt of that turn
-// or an ErrCorrupt, and what was read is written as it was.
+// FuzzDecode checks that any bytes decode to a receipt of that turn or an ErrCorrupt,
+// and that a decoded receipt is encoded to the same bytes.
 func FuzzDecode(f *testing.F) {
 	rec := &Record{Project: "p", Receipt: ken.Receipt{Turn: "t", Session: "s", Items: []ken.Item{{ID: "k", Kind: ken.KindFact, Legs: map[string]ken.LegScore{"keyword": {Rank: 1}}}},
 		Cut: []ken.Cut{{ID: "x", Reason: ken.CutFloor}}, MS: map[string]float64{"total": 1}}}

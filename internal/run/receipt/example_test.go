@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/store/memory"
 )
 
-// A book is asked what a turn was given and why.
+// A book returns what a turn received and why.
 func Example() {
 	ctx := context.Background()
 	b := receipt.NewBook(memory.NewShelf(), receipt.Options{Count: 500, Age: 7 * 24 * time.Hour,

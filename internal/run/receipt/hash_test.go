@@ -22,8 +22,8 @@ func TestHashBlock(t *testing.T) {
 	}
 }
 
-// Nobody must be able to find out by the hash what a forgotten claim said: it goes with
-// any claim of the block, and with no other.
+// The hash must not reveal the text of a forgotten claim. So it is deleted with any
+// claim of the block, and with no other claim.
 func TestForgettingAClaimErasesTheHash(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		b := receipt.NewBook(shelf, at(monday))
@@ -71,7 +71,7 @@ func TestHolds(t *testing.T) {
 	})
 }
 
-// How far the journal was is not lost when a later request of the turn knows nothing of
+// The position in the journal is kept when a later request of the turn does not have
 // it.
 func TestThroughStays(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {

@@ -37,7 +37,7 @@ func onEach(t *testing.T, run func(t *testing.T, shelf store.Shelf)) {
 	}
 }
 
-// at is options whose clock stands.
+// at returns options with a fixed clock.
 func at(now time.Time, change ...func(*receipt.Options)) receipt.Options {
 	o := receipt.Options{Now: func() time.Time { return now }}
 	for _, f := range change {
@@ -115,7 +115,7 @@ func names(from, to int) (out []string) {
 	return out
 }
 
-// bytes is all that is on a shelf, as one text.
+// bytes returns everything on a shelf, as one text.
 func bytes(t testing.TB, shelf store.Shelf) string {
 	t.Helper()
 	var all strings.Builder

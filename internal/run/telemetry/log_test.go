@@ -27,7 +27,7 @@ func open(t *testing.T) (*telemetry.Log, string) {
 	return l, dir
 }
 
-// lines decodes a file, whose every line must be whole.
+// lines decodes a file; every line must be complete.
 func lines(t *testing.T, path string) (out []telemetry.ContextAssembly) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -134,9 +134,9 @@ func TestHashedNamesCannotBeForged(t *testing.T) {
 	}
 }
 
-// Concurrent writers, within a process and from another log on the same folder,
-// keep each line whole and lose none; there may be more sessions than the log
-// keeps open.
+// Writers in one process and in another log on the same folder write at the
+// same time. Every line is complete and none is lost, even with more sessions
+// than the log keeps open.
 func TestConcurrentWriters(t *testing.T) {
 	const writers, sessions, each = 8, 150, 3
 	l, dir := open(t)

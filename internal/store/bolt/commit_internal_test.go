@@ -23,8 +23,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Who follows the log asks for what its events changed: an event that is on the disk
-// is not there to be read before its claim can be found by what it is about.
+// A follower of the log reads what its events changed. So it gets an event only when
+// the claim can be found under its entities.
 func TestEventsComeWithWhatTheyChanged(t *testing.T) {
 	s, err := Open(context.Background(), t.TempDir(), Options{})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestEventsComeWithWhatTheyChanged(t *testing.T) {
 		}
 		return n
 	}
-	s.cache.mu.Lock() // what is committed waits here
+	s.cache.mu.Lock() // a committed change waits here
 	wrote := make(chan error)
 	go func() {
 		_, err := s.WriteClaim(context.Background(), c)
@@ -166,8 +166,8 @@ func TestADiskThatHangs(t *testing.T) {
 	})
 }
 
-// failMetaWrite makes the next write of one of the file's meta pages return an error after
-// it was done, as a disk may: the mapped file shows the change.
+// failMetaWrite makes the next write of one of the file's meta pages take effect and then
+// return an error, as a disk may. The mapped file shows the change.
 func failMetaWrite(db *bbolt.DB) {
 	f := reflect.ValueOf(db).Elem().FieldByName("ops").FieldByName("writeAt")
 	writeAt := (*func([]byte, int64) (int, error))(f.Addr().UnsafePointer())
@@ -318,7 +318,7 @@ func TestAnOpenStoreFindsDamageByItself(t *testing.T) {
 	}
 }
 
-// A log that is written to while it is verified is whole; one without its last event is
+// A log that is written during the verification is valid; one without its last event is
 // not.
 func TestVerifyLogAtItsEnd(t *testing.T) {
 	ctx := context.Background()
@@ -347,7 +347,7 @@ func TestVerifyLogAtItsEnd(t *testing.T) {
 		}
 		return n
 	}
-	s.cache.mu.Lock() // what is committed waits here
+	s.cache.mu.Lock() // a committed change waits here
 	wrote := make(chan error)
 	go func() { wrote <- write("Payments depend on the ledger.") }()
 	for events() < 2 {

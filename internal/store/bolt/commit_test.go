@@ -23,7 +23,7 @@ func named() context.Context {
 	return store.WithCommit(context.Background(), uuid.Must(uuid.NewV7()))
 }
 
-// Whoever lost the answer to a write repeats it: it is done once, whatever it is,
+// A caller that lost the answer to a write repeats it. The write is done once,
 // and the answer is the same, in this process or in the next one.
 func TestAWriteUnderOneNameIsDoneOnce(t *testing.T) {
 	dir := t.TempDir()
@@ -218,7 +218,7 @@ func TestNamesOfMachinesWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// A process that dies after it has forgotten a claim, and before it has rewritten
+// A process that ends after it has forgotten a claim, but before it has rewritten
 // the files, leaves words on the disk. Who repeats the call finishes the work.
 func TestForgettingAgainFinishesTheWork(t *testing.T) {
 	dir := t.TempDir()
@@ -227,7 +227,7 @@ func TestForgettingAgainFinishesTheWork(t *testing.T) {
 	id := write(t, s, claim(t, "the word is zanzibar"))
 	kept := write(t, s, claim(t, "the port is 8080"))
 	ctx := named()
-	// What comes after the claim has gone is left out.
+	// The steps after the deletion of the claim are left out.
 	if _, err := s.Forget(until{ctx, func() bool { return !s.Has(id) }}, id, "", ken.Actor{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("it was not cut off: %v", err)
 	}

@@ -185,8 +185,8 @@ func filled(t *testing.T) string {
 	return dir
 }
 
-// A bolt file that can't be read is an error that names it, and is left as it
-// is: what could not be read must never be written over.
+// If a bolt file can't be read, the error names it, and the file is not
+// changed: unreadable data must never be overwritten.
 func TestUnreadableFileIsRefusedAndKept(t *testing.T) {
 	cases := map[string]func([]byte) []byte{
 		"text file":         func([]byte) []byte { return []byte(strings.Repeat("not a database\n", 1000)) },

@@ -29,13 +29,13 @@ import (
 // damages is how many places are damaged in a usual run; KEN_DAMAGES says another number.
 const damages = 60
 
-// ledger holds what was written to a store, by id and by shelf key.
+// ledger holds the data that was written to a store, by id and by shelf key.
 type ledger struct {
 	texts map[string]string
 	shelf map[string]string
 }
 
-// furnished is a folder with claims that have a history, chunks of files, and a shelf. Its file is the same
+// furnished returns a folder with claims with a history, chunks of files, and a shelf. Its file is the same
 // byte by byte in every run, so that a seed always damages the same places.
 func furnished(t *testing.T) (string, ledger) {
 	t.Helper()
@@ -197,8 +197,8 @@ func (l ledger) compareTold(t *testing.T, s *bolt.Store, how string, told bool) 
 		t.Errorf("%s: shelf: %v", how, err)
 	}
 	if faults, _ := s.Faults(ctx); !told && err == nil && missing > 0 && len(faults) == 0 {
-		// A page that was zeroed or exchanged whole may lose keys that nothing refers to;
-		// the check of the pages finds that.
+		// Zeroing or exchanging a page may lose keys that nothing refers to; the check of
+		// the pages finds that.
 		if report, err := s.Check(ctx); err != nil || len(report.Problems) == 0 {
 			t.Errorf("%s: %d records of the shelf are missing, and nothing says so: %v", how, missing, err)
 		}
@@ -282,7 +282,7 @@ func anotherOwner(err error) bool {
 	return errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
 }
 
-// A store whose file lost the name of its owner is damaged, rather than somebody else's.
+// A store without its owner's name in the file is damaged, not another owner's.
 func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
 	dir, _ := furnished(t)
 	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
@@ -304,8 +304,8 @@ func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
 	}
 }
 
-// A log whose end can't be found reports the loss, and its claims are taken from their
-// rows.
+// If the end of the log can't be found, the loss is reported, and claims are read from
+// their rows.
 func TestALogThatHasLostItsEnd(t *testing.T) {
 	dir, led := furnished(t)
 	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
@@ -435,7 +435,7 @@ func TestADamagedRowIsHealedFromTheLog(t *testing.T) {
 	}
 }
 
-// An event that can't be read costs nothing: its claim is taken from the row, and the log
+// An event that can't be read loses no claim: the claim is read from its row, and the log
 // says that an event was lost.
 func TestADamagedEventIsSalvagedFromTheRow(t *testing.T) {
 	const says = "the port of service21 is 8021"
@@ -507,9 +507,8 @@ func TestDamageUnderAStoreThatIsOpen(t *testing.T) {
 	}
 }
 
-// The start of the file says where everything else is. When it is gone under a store that
-// is open, each call ends with an error, those that come at once included, and so does
-// Close.
+// The start of the file says where everything else is. If it disappears while the store
+// is open, every call returns an error, also concurrent calls and Close.
 func TestTheStartOfTheFileIsGone(t *testing.T) {
 	for name, damage := range map[string]func(string) error{
 		"emptied":     func(path string) error { return os.Truncate(path, 0) },

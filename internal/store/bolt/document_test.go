@@ -120,9 +120,9 @@ func filesWith(t *testing.T, dir string, word []byte) (out []string) {
 	return out
 }
 
-// Forgotten means gone: by every path, with everything derived from it, and from
-// the disk. Rival layers go on recalling what was deleted, or keep it in
-// summaries and raw files.
+// A forgotten claim is deleted completely: for every way of access, with
+// everything derived from it, and from the disk. Rival layers go on recalling
+// what was deleted, or keep it in summaries and raw files.
 func TestForgottenIsGoneEverywhere(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -211,8 +211,8 @@ func TestForgetKeepsTheTwin(t *testing.T) {
 	}
 }
 
-// A copy is whole although others go on to write: its log verifies, and what was
-// there when it was begun is found in it.
+// A copy is complete although others keep writing: its log verifies, and it has
+// everything that was there when it began.
 func TestACopyIsWhole(t *testing.T) {
 	ctx := context.Background()
 	o := bolt.Options{NoSync: true, Embedder: embedtest.Bag{}}

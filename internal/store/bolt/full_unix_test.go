@@ -108,8 +108,8 @@ func childFullChange() {
 	fmt.Println("closed", s.Close())
 }
 
-// A disk that becomes full during a change of the embedder loses nothing: the old vectors are
-// used, and the change continues when there is room.
+// If the disk becomes full during a change of the embedder, nothing is lost: the old vectors
+// are used, and the change continues when there is room.
 func TestFullDiskDuringAChangeOfEmbedder(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{Embedder: embedtest.Bag{}, NoSync: true})

@@ -29,8 +29,8 @@ func TestFolderOfAnotherOwnerIsRefused(t *testing.T) {
 	open(t, dir, bolt.Options{Owner: "alice"}) // the lock went with the error
 }
 
-// A lock is one process's; what a holder says of itself is there as long as it
-// holds, and for its own eyes only.
+// Only one process has the lock. The holder's file exists while it has the
+// lock, and only its user can read it.
 func TestALockIsHeldOnceAndSaysByWhom(t *testing.T) {
 	dir := t.TempDir()
 	l, err := bolt.Acquire(dir, bolt.Options{LockTimeout: -1})
@@ -84,9 +84,9 @@ func TestALockOutlivesAnOpeningThatFails(t *testing.T) {
 	open(t, dir, bolt.Options{Owner: "alice"})
 }
 
-// Compaction puts a new file in the old one's place. Who had opened the old one a
-// moment before must not end up with the lock of a file that is gone: what it wrote
-// would be gone with it.
+// Compaction puts a new file in the old one's place. A process that opened the old
+// file a moment before must not get the lock of the deleted file, because its
+// writes would be lost.
 func TestALockIsNeverOnAFileThatWasReplaced(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -114,8 +114,8 @@ func TestALockIsNeverOnAFileThatWasReplaced(t *testing.T) {
 	must(t, s.Close())
 }
 
-// Many that come at once to a folder that is not there yet: one makes it, and none
-// takes what another is just making for a broken file.
+// Many processes open a folder that does not exist yet. One creates it, and no
+// other treats the incomplete file as damaged.
 func TestManyMakeOneFolder(t *testing.T) {
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "new")

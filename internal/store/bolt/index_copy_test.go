@@ -103,7 +103,7 @@ func TestASnapshotHasTheIndex(t *testing.T) {
 	}
 }
 
-// An index in a snapshot may be anybody's: it makes no file outside of its folder.
+// An index in a snapshot may come from anyone, so it must create no file outside of its folder.
 func FuzzRestore(f *testing.F) {
 	s, err := bolt.Open(context.Background(), f.TempDir(), bolt.Options{})
 	if err != nil {

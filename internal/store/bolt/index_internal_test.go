@@ -114,8 +114,8 @@ func TestGivenUpPagesAreReadAgain(t *testing.T) {
 	}
 }
 
-// A file that was written, or last written, by a program which knows nothing of
-// references opens as if it had been written today, and only once does that take time.
+// A file may have been written by a program without references. It opens like a new
+// one, and only the first open takes time for that.
 func TestUpgradeOfAFileWithoutReferences(t *testing.T) {
 	for name, change := range map[string]func(tx *bbolt.Tx) error{
 		"it never knew": func(tx *bbolt.Tx) error {
@@ -312,7 +312,7 @@ func TestMarksAgreeWithRows(t *testing.T) {
 			}
 		case n == 5:
 			did = "transition"
-			statuses := ken.Statuses() // what is not allowed changes nothing, and is no less of a test
+			statuses := ken.Statuses() // a refused change has no effect, and is tested too
 			_ = s.Transition(ctx, ken.Transition{ID: ids[one()], To: statuses[r.IntN(len(statuses))]})
 		case n == 6:
 			did = "supersede"

@@ -187,8 +187,8 @@ func TestACommitThatFailsFailsAll(t *testing.T) {
 	}
 }
 
-// A function that read another update's changes in its group must find them in the next
-// view too, even if it failed itself: otherwise a retry loops.
+// If a function has read the changes of another update in its group, the next view must
+// have them too, even if the function failed. Otherwise a retry loops.
 func TestWhatAFailedUpdateSawIsThereWhenItReturns(t *testing.T) {
 	s := openShelf(t)
 	refused := errors.New("refused")

@@ -36,7 +36,7 @@ func put(t testing.TB, s store.Shelf, key, value string) {
 	}
 }
 
-// shelfOf reads a whole shelf.
+// shelfOf reads a complete shelf.
 func shelfOf(t testing.TB, s store.Shelf) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -52,8 +52,8 @@ func shelfOf(t testing.TB, s store.Shelf) map[string]string {
 	return out
 }
 
-// The shelf is in the owner's file: it is there after reopening, compaction,
-// forgetting and rebuilding, and it is no part of the log.
+// The shelf is in the owner's file. It survives reopening, compaction,
+// forgetting and rebuilding, and is not part of the log.
 func TestShelfIsKept(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestShelfIsKept(t *testing.T) {
 	check(open(t, dir, bolt.Options{}), "reopening")
 }
 
-// What was deleted from the shelf must not lie on in the pages that it had.
+// Data that was deleted from the shelf must not stay in its old pages.
 func TestDeletedFromTheShelfIsGoneFromTheDisk(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -118,7 +118,7 @@ func TestDeletedFromTheShelfIsGoneFromTheDisk(t *testing.T) {
 	}
 }
 
-// A folder from before there was a shelf gets one when it is opened.
+// A folder of a version without shelves gets one when it is opened.
 func TestShelfIsAddedToAnOlderFile(t *testing.T) {
 	dir := filled(t)
 	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)

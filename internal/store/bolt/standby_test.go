@@ -201,7 +201,7 @@ func TestChangeOfEmbedder(t *testing.T) {
 		t.Fatalf("after the kill %d of %d, standby %q, files %v", have, total, s.Standby(), vecFiles(t, dir))
 	}
 	during := hits(s, e)
-	// What is written now is found by the old model at once, and by the new one next.
+	// A new claim is found by the old model at once, and by the new one afterwards.
 	fresh, _ := ken.NewClaim("zebra quagga okapi giraffe", ken.FromAgentAssertion("a", ""))
 	id, err := s.WriteClaim(ctx, fresh)
 	must(t, err)

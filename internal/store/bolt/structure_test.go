@@ -68,8 +68,8 @@ func wantSaid(t *testing.T, when string, s store.Structure, names []store.NameCo
 	}
 }
 
-// What claims are about is there as soon as a store is open, and a copy, a compaction
-// and a new fold of the log know it as well.
+// The entities of claims are available as soon as a store is open, and also after a
+// copy, a compaction and a rebuild from the log.
 func TestTheIndexOfNamesOutlivesTheProcess(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -163,7 +163,7 @@ func TestGuessFolder(t *testing.T) {
 	}
 }
 
-// Whose word an entry is.
+// The author of an entry.
 func TestWord(t *testing.T) {
 	word := ken.FromHumanAssertion("ana", time.Time{}, "")
 	for _, tt := range []struct {
@@ -191,7 +191,8 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// A file sets no rule and brings no person's word, unless the user vouches for it or ken export wrote it.
+// A file sets no rule and counts as no person's statement, unless the user vouches for it or ken export
+// wrote it.
 func TestUnvouched(t *testing.T) {
 	const human, file = `{"kind":"human_assertion","id":"ana"}`, `{"kind":"file","path":"a.go"}`
 	line := func(fields string) string { return `{"text":"x y"` + fields + `}` }

@@ -127,8 +127,8 @@ func TestWriteThenReadGivesTheSame(t *testing.T) {
 	}
 }
 
-// A new field of the domain must come with a reader: what Write writes and Read
-// doesn't know would be refused, or end up in the body.
+// A new field must also be read: a field that Write writes and Read doesn't
+// know would be refused, or end up in the body.
 func TestReadKnowsEveryFieldThatIsWritten(t *testing.T) {
 	code := 1
 	e := ken.Evidence{Kind: "file", ID: "a", SessionID: "a", MessageID: "a", ToolCallID: "a", ArtifactID: "a", Path: "a", Line: 1,

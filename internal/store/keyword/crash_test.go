@@ -42,8 +42,9 @@ func exampleDir() string {
 // killDir, when set, makes the test binary a writer to be killed.
 const killDir = "KEYWORD_TEST_KILL_DIR"
 
-// killBatch is the n-th batch of the writer: it adds documents, replaces some
-// and deletes one, so that what the index holds says how many batches it saw.
+// killBatch returns the n-th batch of the writer. It adds documents, replaces
+// some and deletes one, so that the content of the index shows the number of
+// batches.
 func killBatch(n uint64) (up []Doc, del []uint32) {
 	r := rand.New(rand.NewPCG(n, 7))
 	for i := range uint32(1 + r.IntN(8)) {
@@ -70,8 +71,8 @@ func killWriter(dir string) error {
 	}
 }
 
-// What an index that lost its last batches shows must be exactly the batches up
-// to its watermark: a watermark ahead of its documents would hide the loss.
+// An index that lost its last batches must have exactly the batches up to its
+// watermark. A watermark ahead of the documents would hide the loss.
 func TestWatermarkIsNeverAheadAfterKill(t *testing.T) {
 	kills, least, spread := race.Pick(25, 12), race.Pick(100, 5), race.Pick(300, 60)
 	if testing.Short() {
@@ -134,7 +135,7 @@ func killAfter(t *testing.T, dir string, lines int) uint64 {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for read() { // what it still said before it died
+	for read() { // its last output before it was killed
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) {
@@ -177,8 +178,8 @@ func checkBatches(t *testing.T, x *Index, n uint64) {
 	}
 }
 
-// A text that can't be analyzed is found by no word, and costs no other document of its
-// batch, be it analyzed on this goroutine or on others; it can be replaced later.
+// A text that can't be analyzed is found by no word. The other documents of its batch
+// are not affected, whichever goroutine analyzes it. It can be replaced later.
 func TestApplySurvivesAText(t *testing.T) {
 	tokens = func(buf []analysis.Token, s string) []analysis.Token {
 		if strings.Contains(s, "exploder") {
@@ -225,8 +226,9 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			merges := name == "merging" || name == "erasing what was removed"
-			// The engine merges by itself, too. Where it was the first, a file is gone before it is
-			// cut, or there is nothing left to merge: that shows nothing, and is done again.
+			// The engine merges by itself, too. If that is first, a file may be deleted before it
+			// is cut, or there may be nothing left to merge. That proves nothing, so the test tries
+			// again.
 			for range 20 {
 				err := writeAsFilesBecomeShorter(t, merges, write)
 				switch {
@@ -242,9 +244,9 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 	}
 }
 
-// writeAsFilesBecomeShorter makes an index of one segment, or of two that can be merged, cuts
-// the files to nothing while it is open, and returns what write says then. The error is
-// fs.ErrNotExist where a file was gone before it was cut.
+// writeAsFilesBecomeShorter makes an index of one segment, or of two that can be merged. It
+// cuts the files to length 0 while the index is open, and returns the result of write. The
+// error is fs.ErrNotExist if a file was deleted before it was cut.
 func writeAsFilesBecomeShorter(t *testing.T, two bool, write func(*Index) error) error {
 	t.Helper()
 	dir := t.TempDir()

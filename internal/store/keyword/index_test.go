@@ -256,8 +256,8 @@ func land(t *testing.T, x *Index) {
 	}
 }
 
-// What a search finds, and how it scores it, must not depend on whether a
-// document is still in memory, on its way to the engine, or there.
+// The hits and scores of a search must not depend on whether a document is
+// still in memory, is being written to the engine, or is in the engine.
 func TestScoresDoNotDependOnWhereDocumentsAre(t *testing.T) {
 	c := newCorpus(3)
 	docs := c.docs(1, 200)

@@ -146,8 +146,8 @@ func checkAgainst(t *testing.T, res Result, scores map[uint32]float64, q Query) 
 	}
 }
 
-// A reader must see whole batches: each one replaces all documents, so a search
-// finds all of one batch or it saw two.
+// A reader must see complete batches. Each batch replaces all documents, so a
+// search that finds only a part of a batch has seen two.
 func TestSearchesSeeWholeBatches(t *testing.T) {
 	x := openTest(t, t.TempDir(), Options{})
 	const docs = 20

@@ -144,8 +144,8 @@ func cold(t *testing.T, x *Index, q Query) Result {
 	return search(t, x, q)
 }
 
-// A search finds the same, scores and parts to the last bit, whether the lists come
-// from the engine or are held, all of them or some: also after documents are replaced,
+// A search finds the same hits with exactly the same scores and parts, whether all,
+// some or none of the lists are cached. This holds after documents are replaced,
 // removed and merged, and with some of them in the tail.
 func TestWhatIsHeldChangesNoResult(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed.Of(t), 0))

@@ -112,9 +112,9 @@ func (j judged) recallAt10(t *testing.T, x *Index) (recall float64) {
 	return recall / float64(len(j.queries))
 }
 
-// Searching less for common words and for the tail of long questions is for
-// speed, and must not cost answers: neither with the defaults, nor with as many
-// postings per document as an index of 100,000 documents gets.
+// For speed, a search reads less for common words and for the end of long
+// questions. That must not lose answers: neither with the defaults, nor with as
+// many postings per document as in an index of 100,000 documents.
 func TestBoundedWorkCostsNoRecall(t *testing.T) {
 	race.SkipLong(t)
 	for _, set := range []string{"locomo-dev", "beam-dev", "cosqa-dev"} {

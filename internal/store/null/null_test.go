@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/null"
 )
 
-// A library user who has not opted in pays nothing: no error to handle, no
-// result to look at, no allocation.
+// For a user of the library who has not opted in, there is no cost: no error to
+// handle, no result to check, no allocation.
 func TestNullCostsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // not even a context that is over matters

@@ -187,7 +187,7 @@ func TestIndexSaysWhatAListWould(t *testing.T) {
 	}
 }
 
-// Whoever pages through the names pays for what he gets, not for all of them each time.
+// The cost of a page of names depends on the page, not on the number of names.
 func TestAPageOfNamesCostsWhatItReturns(t *testing.T) {
 	x := outline.New()
 	for ref := range store.Ref(20_000) {

@@ -38,7 +38,7 @@ func saying(x *outline.Index, names ...string) (out []store.Ref) {
 	return out
 }
 
-// A rule may have been written before anybody knew the name, or filed under another.
+// A rule may have been written before the name was known, or filed under another name.
 func TestRulesAreFoundByWhatTheySay(t *testing.T) {
 	for _, tt := range []struct {
 		text string
@@ -106,7 +106,7 @@ func TestMentionsStandBehindWhatCarriesTheName(t *testing.T) {
 			t.Errorf("%s: counts %d, without mentions %d", tt.name, got.Records, plain.Records)
 		}
 	}
-	// A name that nobody carries has only mentions.
+	// A name without claims has only mentions.
 	if got := saying(x, "fridays"); !slices.Equal(got, []store.Ref{4}) {
 		t.Errorf("%v", got)
 	}
@@ -130,7 +130,7 @@ func TestNothingIsLeftOfWhatARuleSaid(t *testing.T) {
 	}
 }
 
-// What is longer than a rule has its beginning looked at.
+// Of a text that is longer than a rule, only the beginning is read.
 func TestALongRuleIsBounded(t *testing.T) {
 	a, _ := outline.Of(&ken.Claim{Kind: ken.KindFact, Constraint: true, Text: strings.Repeat("word ", 399) + "PaymentsService further"})
 	if len(a.Said) != 400 || a.Said[399] != "paymentsservic" {

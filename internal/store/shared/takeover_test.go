@@ -330,7 +330,7 @@ func TestFaultsOfTheFolder(t *testing.T) {
 		t.Errorf("another owner's folder: %v", err)
 	}
 	must(t, os.RemoveAll(dir))
-	write(t, open(t, w), claim(t, "the port is 8080")) // and once it is mended it works
+	write(t, open(t, w), claim(t, "the port is 8080")) // and once it is repaired it works
 }
 
 // TestAFolderThatCantBeWritten checks that a folder without write permission is a

@@ -253,8 +253,8 @@ func TestSearchesBesideWriters(t *testing.T) {
 	}
 }
 
-// A narrow filter must get as many hits as a wide one: searching first and
-// filtering after loses them.
+// A narrow filter must get as many hits as a wide one. Filtering after the
+// search would lose some.
 func TestNarrowFilterGetsItsHits(t *testing.T) {
 	x := New(64, Options{ScanRows: 1})
 	r := rand.New(rand.NewPCG(1, 1))

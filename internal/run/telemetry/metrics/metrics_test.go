@@ -122,7 +122,7 @@ func TestReferenceFile(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "..", "..", "docs", "metrics.md"), metrics.Reference())
 }
 
-// What is served and what is documented are the same.
+// The served and the documented metrics are the same.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	served := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (ken_\S+) (\S+)$`).FindAllStringSubmatch(scrape(t, everything()), -1) {
@@ -149,8 +149,8 @@ func TestExpositionIsLint(t *testing.T) {
 	}
 }
 
-// A gateway that runs for a year sees any number of sessions, and a hostile client
-// any number of models: the metrics do not grow with them.
+// The metrics do not grow with the number of sessions or models: a gateway may run
+// for a year, and a hostile client may invent models.
 func TestNothingGrowsWithSessionsOrModels(t *testing.T) {
 	m := everything()
 	series := func() int { return strings.Count(scrape(t, m), "\n") }
@@ -224,7 +224,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// Two layers in one process, and a program with metrics of its own.
+// Two layers in one process, and a program with its own metrics.
 func TestInstancesDoNotCollide(t *testing.T) {
 	a, b := metrics.New(), metrics.New()
 	a.Taint("flag")
@@ -282,8 +282,8 @@ func TestNilCountsNothing(t *testing.T) {
 	}
 }
 
-// A store whose process hangs, such as one behind a socket, must not take the
-// metrics with it: that is when somebody looks at them.
+// If the process of a store hangs, for example behind a socket, the metrics
+// must still be served, because they are needed then.
 func TestSourceThatHangsIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := everything()

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// kept keeps what it is given, also after its end.
+// kept stores all spans that it receives, also after its end.
 type kept struct {
 	mu    sync.Mutex
 	spans tracetest.SpanStubs

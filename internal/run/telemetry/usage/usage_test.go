@@ -185,7 +185,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// However many names a client invents, few are told apart.
+// However many names a client invents, only a limited number is counted separately.
 func TestNamesAreBounded(t *testing.T) {
 	s := open(t, "", noon())
 	for i := range 30_000 {
