@@ -36,9 +36,9 @@ func BenchmarkCompose(b *testing.B) {
 	}
 }
 
-// BenchmarkComposeMemory is a usual turn with a full memory: 12 items of knowledge,
-// 200 hot claims of which some forty fit, two playbooks and three episodes, each
-// loaded when its turn comes.
+// BenchmarkComposeMemory composes a usual turn with a full memory: 12 items of
+// knowledge, 200 hot claims of which about forty fit, two playbooks and three
+// episodes. Each is loaded when it is needed.
 func BenchmarkComposeMemory(b *testing.B) {
 	list := benchmarkCandidates(12, "The release runs on Tuesday and is approved by the team. ")
 	add := func(n int, kind ken.Kind, text string) {

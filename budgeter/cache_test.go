@@ -17,8 +17,8 @@ func loading(n int, version uint64, text string, loads *int) Candidate {
 	return c
 }
 
-// What is memory in every turn is loaded once, whether it fits or not; a change of
-// it, of its tier, of its short id or of the limit is not overlooked.
+// Memory items that are in every turn are loaded once, whether they fit or not. A
+// change of the item, its tier, its short id or the limit is noticed.
 func TestCacheLoadsOnceUntilSomethingChanges(t *testing.T) {
 	loads := 0
 	o := Options{Cache: NewCache(), MemoryChars: 120}

@@ -19,7 +19,7 @@ func says(text string) func(ctx context.Context) (ken.Claim, error) {
 	return func(ctx context.Context) (ken.Claim, error) { return ken.Claim{Text: text}, ctx.Err() }
 }
 
-// Rival layers lose their rules when a turn runs out of time.
+// Other products lose their rules when a turn runs out of time.
 func TestConstraintsAreLoadedWhenTheTurnIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -42,8 +42,8 @@ func TestAConstraintThatIsReadAsTheTurnEnds(t *testing.T) {
 	}
 }
 
-// A rule that can't be read is missing like one that does not fit; one that is gone is
-// none.
+// A rule that can't be read is missing like one that does not fit. A deleted rule does
+// not count.
 func TestConstraintsThatCantBeReadAreMissed(t *testing.T) {
 	broken := func(context.Context) (ken.Claim, error) { return ken.Claim{}, errors.New("disk") }
 	gone := func(context.Context) (ken.Claim, error) { return ken.Claim{}, ken.ErrNotFound }

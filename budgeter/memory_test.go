@@ -19,8 +19,8 @@ func of(n int, kind ken.Kind, hours int) Candidate {
 	return Candidate{Item: it, Memory: true}
 }
 
-// What the session can't go on without comes first; what is merely good to know
-// comes last, and can't crowd it out.
+// The most important items of the session come first. Less important ones come
+// last, and can't push them out.
 func TestMemoryOrder(t *testing.T) {
 	list := []Candidate{
 		of(1, KindCheckpoint, 100), of(2, ken.KindHot, 1), of(3, ken.KindHot, 50), of(4, ken.KindHot, 90),
@@ -89,8 +89,8 @@ func header(b Block, short string) string {
 	return line
 }
 
-// The checkpoint is shortened until it fits: what stands first in it survives, and
-// no weight keeps it out.
+// The checkpoint is shortened until it fits. Its beginning is kept, and it is
+// included with every weight.
 func TestCheckpointIsShortenedToWhatRoomThereIs(t *testing.T) {
 	point := of(1, KindCheckpoint, 0)
 	point.Item.ID, point.Item.Tier = "checkpoint:s-1", ken.Guessed
@@ -163,7 +163,7 @@ func manual(n, steps int) Candidate {
 	return c
 }
 
-// A method is whole, or says that it is not and where the rest is.
+// A method is complete, or says that it is not and where the rest is.
 func TestPlaybooksAreWholeOrSaySo(t *testing.T) {
 	const show = "ken skill show"
 	rest := "read .ken/skills/deploy/SKILL.md, or run: ken skill show deploy."
@@ -203,7 +203,7 @@ func TestPlaybooksAreWholeOrSaySo(t *testing.T) {
 	}
 }
 
-// What the context holds whole is not repeated in short.
+// A text that is complete in the context is not repeated in a short form.
 func TestWhatIsHeldWholeIsNotSummedUp(t *testing.T) {
 	recent := of(3, ken.KindEpisode, 1)
 	recent.Item.Text = "Goal: move [k:1] the ledger.\nAssistant: Sure!\n\nOpen: who?"

@@ -137,7 +137,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// A long document costs no more than what is shown of it.
+// The cost of a long document depends only on the part that is shown.
 func TestBodyOfALongText(t *testing.T) {
 	text := strings.Repeat("\u200b", 5000) + strings.Repeat("Deploys run on Tuesday. ", 5000)
 	got := body(text, 100)

@@ -6,9 +6,9 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// What the user said comes before what a tool printed, and among the pieces of files by how
-// well it bears on the turn. A decision does the latter, too. What is proved comes first, and
-// what an agent or a page says without proof comes last.
+// Proved claims come first. The user's statements come before results of tools. Among pieces
+// of files, statements and decisions are ordered by relevance to the turn. Statements of
+// agents or pages without proof come last.
 func TestTheUsersWordsComeBeforeToolLines(t *testing.T) {
 	item := func(id string, k ken.Kind, tier ken.Tier, trust ken.Trust, fused float64) Candidate {
 		return Candidate{Item: ken.Item{ID: id, Kind: k, Tier: tier, Trust: trust, Fused: fused, Text: "It says " + id + " about " + id + id + "."}}

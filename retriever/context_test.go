@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// indexed is a shelf whose keyword index finds these hits, whatever is asked.
+// indexed returns a shelf with a keyword index that finds these hits for every question.
 type indexed struct {
 	shelf
 	hits   []store.Hit
@@ -35,8 +35,8 @@ func inContext(t *testing.T, x indexed, weight float64) map[string]ken.LegScore 
 	return scores
 }
 
-// conversation is four turns of which the second asks with both words of the
-// query, the third answers with none, and the fourth has one word itself.
+// conversation has four turns. The second asks with both words of the query,
+// the third answers with none of them, and the fourth has one.
 func conversation() indexed {
 	s := records(6)
 	s.stream = []store.Ref{0, 1, 2, 3}
@@ -76,7 +76,7 @@ func TestLongRecordsHaveTheirContextInThemselves(t *testing.T) {
 	}
 }
 
-// A neighbour is let in by the filter like anything else.
+// Neighbours pass the filter like all other records.
 func TestContextDoesNotLeak(t *testing.T) {
 	x := conversation()
 	row := x.rows[2]
@@ -121,15 +121,15 @@ func TestManner(t *testing.T) {
 	}
 }
 
-// alike is a shelf in which every record is as like the question.
+// alike returns a shelf in which every record is equally similar to the question.
 type alike struct{ shelf }
 
 func (alike) Cosines(_ []float32, refs []store.Ref) []float64 {
 	return slices.Repeat([]float64{0.4}, len(refs))
 }
 
-// A fact or a function has no neighbours whose likeness adds to its own. It must not count for
-// less than what was said in a conversation, in its middle or at its end.
+// A fact or a function has no neighbours that add to its likeness. It must not count for less
+// than what was said in a conversation, in its middle or at its end.
 func TestLikenessCountsTheSameForWhatStandsAlone(t *testing.T) {
 	s := records(7)
 	s.stream = []store.Ref{0, 1, 2, 3, 4}
@@ -141,7 +141,7 @@ func TestLikenessCountsTheSameForWhatStandsAlone(t *testing.T) {
 	}
 }
 
-// Where nothing has neighbours, no words are completed by theirs, and likeness counts for more.
+// If no record has neighbours, their words are not counted, and likeness has more weight.
 func TestLikenessCountsForMoreWhereAllStandAlone(t *testing.T) {
 	s := records(7)
 	s.stream = []store.Ref{0, 1, 2, 3, 4}

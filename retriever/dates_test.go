@@ -53,7 +53,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// A date in the question says nothing against a record whose text has none.
+// A date in the question does not count against a record without a date.
 func TestDatesDoNotLowerTheShare(t *testing.T) {
 	res := store.Result{Terms: []string{"travel", "juli", "2022"}, Values: []float32{0.3, 0.3, 0.4},
 		Hits: []store.Hit{{Ref: 1, Share: 0.3, Parts: []float32{2, 0, 0}}, {Ref: 2, Share: 0.4, Parts: []float32{0, 0, 3}}}}

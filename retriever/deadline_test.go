@@ -37,9 +37,9 @@ func behaving(name, how string, list ...store.Ref) leg {
 	}}
 }
 
-// Whatever sources do, the others answer, the turn is back at the deadline, and the
-// mode and its cause say what is missing. Rival layers return nothing for days
-// before somebody notices.
+// Whatever a source does, the others answer, the turn ends at the deadline, and the
+// mode and its cause say what is missing. Other products return nothing for days
+// before that is noticed.
 func TestModesAndCauses(t *testing.T) {
 	const keyword, vector = retriever.SourceKeyword, retriever.SourceVector
 	says := map[string]string{"answers": "", "errs": "boom", "panics": "panic: boom", "hangs": "not there within 150ms", "is late": "not there within 150ms"}
@@ -140,7 +140,7 @@ func TestLegsRunAtOnce(t *testing.T) {
 	})
 }
 
-// What a late vector source finds is not lost: the next turn has it as a source.
+// Hits of a late vector source are not lost: the next turn has them as a source.
 func TestLateHitsServeTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := records(6)
@@ -153,7 +153,7 @@ func TestLateHitsServeTheNextTurn(t *testing.T) {
 		equal(t, "mode", first.Mode, ken.ModeLate)
 
 		next := retriever.New(p, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1)...), says(retriever.SourceVector)}})
-		early := next.Retrieve(t.Context(), retriever.Turn{Late: first.Late}) // it is not there yet, and nobody waits
+		early := next.Retrieve(t.Context(), retriever.Turn{Late: first.Late}) // it is not there yet, and the turn does not wait
 		equal(t, "without the late hits", ids(early), []string{"1"})
 
 		time.Sleep(time.Second)

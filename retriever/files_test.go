@@ -11,7 +11,7 @@ import (
 )
 
 // Of two pieces of files with the same words, the long function comes before the short one, and
-// code before a document. What is cut from no file keeps its place among them.
+// code before a document. A record that is no piece of a file keeps its place among them.
 func TestPiecesOfFilesAreOrderedAmongThemselves(t *testing.T) {
 	s := records(5)
 	s.forms = map[store.Ref]analysis.Form{

@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Rival layers always inject their best n: a rank says nothing about whether
-// even the best bears on the question.
+// Other products always inject their best n. But a rank does not say whether
+// even the best is relevant to the question.
 func TestFloor(t *testing.T) {
 	keyword := func(share float64) retriever.Source {
 		return says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 9, Share: share}, store.Hit{Ref: 2, Score: 8, Share: share / 10})
@@ -65,7 +65,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// What is pinned is there whatever the floor says: nobody asked for it by words.
+// Pinned claims don't need the floor, because they don't depend on the question.
 func TestFloorSparesMemory(t *testing.T) {
 	got := retrieve(t, records(2), retriever.Options{Floor: 1, Sources: []retriever.Source{says(retriever.SourcePinned, store.Hit{Ref: 1})}})
 	if len(got.Candidates) != 1 || !got.Candidates[0].Memory {

@@ -103,8 +103,8 @@ func TestRankerPartsAreInTheSignals(t *testing.T) {
 	}
 }
 
-// The order is that of the evidence, not of the ranks: a record that two sources
-// put last does not overtake what one source is sure of.
+// The order follows the evidence, not the ranks: a record that two sources put
+// last does not overtake a certain hit of one source.
 func TestEvidenceOrdersWhereFusionIsBlind(t *testing.T) {
 	legs := []retriever.Source{
 		says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 10, Share: 0.9}, store.Hit{Ref: 2, Score: 1, Share: 0.2}),

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// shelf is projections over records that are set by hand. Ref 7 has the id "7".
+// shelf returns projections over given records. Ref 7 has the id "7".
 type shelf struct {
 	store.Projections // none of the other methods is called
 	rows              map[store.Ref]store.Row

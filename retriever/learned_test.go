@@ -20,7 +20,7 @@ func backwards(c []ken.Features) []int {
 	return order
 }
 
-// ruled are records of which some are constraints.
+// ruled returns records; some of them are constraints.
 type ruled struct {
 	shelf
 	rules []store.Ref
@@ -56,8 +56,8 @@ func TestTheLearnedOrderDecides(t *testing.T) {
 	}
 }
 
-// Whatever a scorer says, a constraint is not among what it sees, and stands after it
-// where it stood before; so it does when a turn explores.
+// A scorer never sees a constraint, and does not change its place. The same holds
+// when a turn explores.
 func TestNoScorerReachesAConstraint(t *testing.T) {
 	for _, rules := range [][]store.Ref{{0}, {3}, {0, 1, 2, 3}, {1, 4}, {2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}} {
 		p := ruled{records(8), rules}

@@ -94,7 +94,7 @@ func newAsker(t testing.TB, also []string) *asker {
 	return &asker{t, s, map[string][]retriever.Source{"keyword": words, "hybrid": append(words[:2:2], retriever.Vector(s, e))}}
 }
 
-// playbooks returns what a turn is given, best first.
+// playbooks returns the playbooks of a turn, best first.
 func (a *asker) playbooks(mode, question string) (out []string) {
 	r := retriever.New(a.s, retriever.Options{Sources: a.legs[mode]})
 	found := r.Retrieve(a.t.Context(), retriever.Turn{Signals: intent.Analyze([]ken.Message{{Role: "user", Text: question}})})
@@ -111,9 +111,9 @@ func (a *asker) playbooks(mode, question string) (out []string) {
 	return out
 }
 
-// Turns that a playbook is for get it, as far as they share a word with its
-// description; turns about something else get none, words like "version", "team"
-// and "customer" notwithstanding.
+// Turns that a playbook fits get it if they share a word with its description.
+// Turns about other subjects get none, even if they have words like "version",
+// "team" and "customer".
 func TestPlaybooksFitTheirTurns(t *testing.T) {
 	a := newAsker(t, nil)
 	for mode, want := range map[string]struct{ right, wrong, unrelated int }{
@@ -152,8 +152,8 @@ func TestPlaybooksFitTheirTurns(t *testing.T) {
 }
 
 // Questions to other people's collections, which no playbook here was written
-// for. Those of beam-dev are about building web applications: some of them a
-// playbook for adding an endpoint, or for deploying, does bear on.
+// for. Those of beam-dev are about building web applications. A playbook for
+// adding an endpoint, or for deploying, does fit some of them.
 func TestForeignQuestionsGetNoPlaybook(t *testing.T) {
 	race.SkipLong(t)
 	for set, most := range map[string]float64{"locomo-dev": 0.005, "cosqa-dev": 0.02, "beam-dev": 0.08} {

@@ -9,15 +9,15 @@ import (
 	"github.com/kenlayer/ken/store/memory"
 )
 
-// playbook is one whose text starts with its description.
+// playbook returns a playbook with a text that starts with its description.
 func playbook(t testing.TB, heading, text string, tags ...string) ken.Claim {
 	return claim(t, text, func(c *ken.Claim) {
 		c.Kind, c.Heading, c.Tags, c.Key = ken.KindPlaybook, heading, tags, "playbook:"+heading
 	})
 }
 
-// given returns the headings of the playbooks that a turn of these words gets, and
-// what was cut.
+// given returns the headings of the playbooks that a turn with these words gets,
+// and the cuts.
 func given(t testing.TB, s memory.Store, o retriever.Options, words ...string) (out []string, r retriever.Result) {
 	t.Helper()
 	if o.Sources == nil {
@@ -80,7 +80,7 @@ func TestPlaybooksAreFewAndCutWithAReason(t *testing.T) {
 		for _, c := range r.Cut {
 			reasons[c.Reason]++
 		}
-		wantCuts := map[ken.CutReason]int{ken.CutFloor: 1} // four; nobody would have thought of five
+		wantCuts := map[ken.CutReason]int{ken.CutFloor: 1} // four, not five
 		if want < 3 {
 			wantCuts[ken.CutPool] = 3 - want
 		}
@@ -107,7 +107,7 @@ func TestCommonWordsOfTheStoreDoNotMatch(t *testing.T) {
 	}
 }
 
-// Likeness stands in for words where there is a vector.
+// Likeness replaces words if there is a vector.
 func TestLikenessHelpsAPlaybookOfOneWord(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship releases."), claim(t, "something else entirely"))
 	turn := ken.Signals{Keywords: []string{"ship", "tomorrow", "please"}, Question: "ship"}

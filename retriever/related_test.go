@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// pieces is a shelf whose keyword search finds own for the question and related for the words
-// related to it. It notes the texts and kinds that were asked for.
+// pieces returns a shelf with a keyword search that finds own for the question, and related
+// for the related words. It notes the texts and kinds that were asked for.
 type pieces struct {
 	shelf
 	own, related store.Result

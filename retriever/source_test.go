@@ -100,7 +100,7 @@ func TestKeywordTextHoldsEverythingThatNamesThings(t *testing.T) {
 	equal(t, "text", got, "retry\npay.Retry\nPayments\nE1042\n")
 }
 
-// A source without anything to ask for finds nothing, and asks nobody.
+// A source without a query finds nothing, and does not search.
 func TestEmptyQuestionsAskNobody(t *testing.T) {
 	s := library(t, claim(t, "payments retry"))
 	for _, l := range []retriever.Source{retriever.Keyword(nil), retriever.Vector(nil, nil)} {
@@ -158,8 +158,8 @@ func BenchmarkRetrieve(b *testing.B) {
 }
 
 // Elsewhere one source checked one condition of the filter and its hits bypassed
-// scope, pins and deletion. Every source gets the whole filter, and can't change it
-// for the others.
+// scope, pins and deletion. Every source gets the complete filter, and can't change
+// it for the others.
 func TestFilterReachesEveryLeg(t *testing.T) {
 	want := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "a"}}, Unscoped: true, Statuses: []ken.Status{ken.StatusVerified},
 		Kinds: []ken.Kind{ken.KindFact}, ClaimsOnly: true, MinTrust: ken.TrustOperator, Now: day}
@@ -212,14 +212,14 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 	}
 }
 
-// What a source refused is told once, and is in no other way there.
+// A candidate that a source rejected is reported once, and nowhere else.
 func TestRefusedIsToldOnce(t *testing.T) {
 	refuses := leg{retriever.SourceKeyword, func(context.Context, *retriever.Query) (store.Result, error) {
 		return store.Result{Hits: refs(1), Cut: []store.Rejected{{Ref: 2, Reason: ken.CutStatus}, {Ref: 2, Reason: ken.CutStatus}, {Ref: 9, Reason: ken.CutStatus}}}, nil
 	}}
 	got := retrieve(t, records(3), retriever.Options{Sources: []retriever.Source{refuses, says(retriever.SourceVector, refs(2)...)}})
 	equal(t, "candidates", ids(got), []string{"1"})
-	equal(t, "cut", got.Cut, []ken.Cut{{ID: "2", Reason: ken.CutStatus}}) // 9 is gone: nobody could be told what it was
+	equal(t, "cut", got.Cut, []ken.Cut{{ID: "2", Reason: ken.CutStatus}}) // 9 was deleted, so its content is unknown
 }
 
 // A record may be forgotten between the search and the look at its row.

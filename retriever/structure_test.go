@@ -84,8 +84,8 @@ func TestConstraintsPassEveryCut(t *testing.T) {
 	}
 }
 
-// A rule that has the words of the question is evidence that the turn is about
-// something, also for what stands beside it.
+// A rule with the words of the question is evidence that the turn needs
+// knowledge, also for the other hits.
 func TestConstraintsAreEvidence(t *testing.T) {
 	s, list := known(t, rule(t, "Refunds of payments above 500 need two approvals.", "payments"), noted(t, "Refunds need a ticket.", ""))
 	got := structured(s).Retrieve(t.Context(), about("which refunds of payments need approvals", "refunds", "payments", "need", "approvals"))
@@ -126,7 +126,7 @@ func TestAttributesAreALeg(t *testing.T) {
 	}
 }
 
-// What stands somewhere in a big entity must not push out what has the words.
+// Claims of a large entity must not push out claims with the words of the question.
 func TestABigEntityDoesNotPushOutBetterWords(t *testing.T) {
 	var claims []ken.Claim
 	for i := range 200 {
@@ -140,7 +140,7 @@ func TestABigEntityDoesNotPushOutBetterWords(t *testing.T) {
 	}
 }
 
-// faulty is a store whose structure can't be read.
+// faulty is a store with a structure that can't be read.
 type faulty struct {
 	store.Projections
 	err   error
@@ -154,7 +154,7 @@ func (f faulty) Outlines(context.Context, []string, *ken.Filter, store.OutlineOp
 	return nil, f.err
 }
 
-// A fault in the structure is told, and the other sources answer.
+// A fault in the structure is reported, and the other sources answer.
 func TestAStructureThatFailsIsTold(t *testing.T) {
 	s, list := known(t, noted(t, "Payments are retried three times.", "", "payments"), rule(t, "Never on Fridays.", "payments"))
 	for _, p := range []faulty{{s, errors.New("holder gone"), false}, {s, nil, true}} {
@@ -168,7 +168,7 @@ func TestAStructureThatFailsIsTold(t *testing.T) {
 	}
 }
 
-// The deadline of the sources, and the end of the turn, are nothing to what is at hand.
+// The deadline of the sources and the end of the turn don't affect data in memory.
 func TestStructureNeedsNoTime(t *testing.T) {
 	s, list := known(t, rule(t, "Never on Fridays.", "payments"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -195,7 +195,7 @@ func TestWithoutStructureNothingChanges(t *testing.T) {
 	equal(t, "result", with, plain)
 }
 
-// Names are looked for in the whole text, and in what the turn is asked within.
+// Names are looked for in the complete text, and in the context of the turn.
 func TestWhereEntitiesComeFrom(t *testing.T) {
 	s, _ := known(t, rule(t, "One.", "payments"), rule(t, "Two.", "ledger"), rule(t, "Three.", "shop"), rule(t, "Four.", "refunds"))
 	turn := about("does it work")
@@ -228,8 +228,8 @@ func texts(t testing.TB, s store.Projections, hits []store.Hit) (out []string) {
 	return out
 }
 
-// A session's own episodes, of which a long one has several, are no news to it,
-// and take nobody's place.
+// A session does not get its own episodes, of which a long session has several,
+// and they take no other episode's place.
 func TestSessionsAreOtherSessionsNewestFirst(t *testing.T) {
 	claims := []ken.Claim{episode(t, "a", 9), episode(t, "b", 2), episode(t, "c", 4), episode(t, "d", 30)}
 	for part := range 12 {
@@ -287,8 +287,8 @@ func TestMemoryLegsSkipWhatWasForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// An episode that bears on the turn is knowledge, whole; the digest is for the
-// others, and for one that the words found and the floor or the pool cut.
+// A relevant episode is in the knowledge part, complete. The digest has the
+// others, and those that the words found and the floor or the pool cut.
 func TestEpisodesAreFoundOnce(t *testing.T) {
 	sessions := says(retriever.SourceSessions, refs(3, 2, 1)...)
 	sign := func(r retriever.Result) (out []string) {

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// An embedder whose cosines are all half as large finds, ranks and lets through
-// the same, once its usual cosine is known to be half as large.
+// With an embedder that has cosines of half the size, the hits, their order and
+// the floor are the same, once its usual cosine is known.
 func TestUsualMakesEmbeddersAlike(t *testing.T) {
 	legs := func(scale float64) []retriever.Source {
 		return []retriever.Source{

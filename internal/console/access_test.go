@@ -19,13 +19,13 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// browser keeps cookies, and has no principal of its own.
+// browser keeps cookies, and has no principal.
 type browser struct {
 	*rig
 	cookies map[string]*http.Cookie
 }
 
-// as is the browser of somebody whom the gateway knows already.
+// such as the browser of a visitor that the gateway knows already.
 func (b *browser) as(who access.Principal) *known { return &known{b, who} }
 
 type known struct {
@@ -226,8 +226,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// Where there are no keys, whoever is here may look at any owner's knowledge, and at
-// nobody who has none.
+// Without keys, a visitor may see every owner with knowledge, and no other.
 func TestChooseAnOwner(t *testing.T) {
 	b := &browser{open(t), map[string]*http.Cookie{}}
 	_, p := b.as(operator).do(http.MethodGet, "/console/claims", nil)
@@ -248,13 +247,13 @@ func TestChooseAnOwner(t *testing.T) {
 			t.Errorf("%q: %d", nobody, status)
 		}
 	}
-	b.cookies["ken_owner"].Value = "eve" // as somebody may write it by hand
+	b.cookies["ken_owner"].Value = "eve" // as a user may write it by hand
 	if _, p = b.as(operator).do(http.MethodGet, "/console/claims", nil); len(p.claimLinks()) == 0 {
 		t.Error("an owner that there is not shows nothing")
 	}
 }
 
-// With keys, the key says whose knowledge it is, whatever the cookie does.
+// With keys, the key determines the owner, whatever the cookie says.
 func TestOwnerOfAKeyStays(t *testing.T) {
 	b, ana, _, _ := keyed(t, nil)
 	b.do(http.MethodPost, console.LoginPath, url.Values{"key": {ana}})
@@ -267,7 +266,7 @@ func TestOwnerOfAKeyStays(t *testing.T) {
 	}
 }
 
-// handing is a console in whose project keys are handed out, and used.
+// handing opens a console in a project in which keys are issued and used.
 func handing(t *testing.T, change ...func(*setup)) (c *rig, path string) {
 	t.Helper()
 	path = keys.KeysPath(filepath.Join(t.TempDir(), "state"))
@@ -318,7 +317,7 @@ func TestKeysAreMadeAndRevoked(t *testing.T) {
 	}
 }
 
-// Nobody hands out more than they have, and only an operator of the configured owner does.
+// Only an operator of the configured owner issues keys, and with no more rights than their own.
 func TestWhoHandsOutKeys(t *testing.T) {
 	c, path := handing(t)
 	few := operator
@@ -359,7 +358,7 @@ func TestWhoHandsOutKeys(t *testing.T) {
 	}
 }
 
-// Usage is shown to whom it belongs, and a model's name is text.
+// Usage is shown only to its owner, and a model's name is shown as text.
 func TestUsagePage(t *testing.T) {
 	c, _ := handing(t)
 	for _, tt := range []struct {

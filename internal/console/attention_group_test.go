@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
-// doubts writes so many claims that nobody is sure of, and returns the items that ask for them.
+// doubts writes uncertain claims, and returns the items about them.
 func (c *rig) doubts(n int) (ids []string) {
 	c.Helper()
 	for i := range n {
@@ -28,8 +28,8 @@ func (c *rig) doubts(n int) (ids []string) {
 	return ids
 }
 
-// A large group is folded in the list of all, whole by itself, and settled in one go: what was
-// chosen, or all of it.
+// A large group is shortened in the list of all items, and complete on its own page. Chosen
+// items or all of them are decided at once.
 func TestAttentionByGroup(t *testing.T) {
 	c := open(t)
 	ids := c.doubts(12)

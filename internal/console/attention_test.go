@@ -125,7 +125,7 @@ func TestSettleContradiction(t *testing.T) {
 		if a, b := c.claim(stands).Status, c.claim(falls).Status; a != ken.StatusVerified || b != want || c.waiting(it.ID) {
 			t.Errorf("%s: %s and %s", fate, a, b)
 		}
-		// The item is gone now: the same form again changes nothing.
+		// The item no longer exists, so sending the same form again changes nothing.
 		if status, p := post(t, c, "/console/attention/"+it.ID+"/stand", url.Values{"claim": {falls}, "fate": {fate}}); status != http.StatusNotFound {
 			t.Errorf("again: %d: %s", status, p.text())
 		}
@@ -273,8 +273,7 @@ func TestAttentionItemTellsWhy(t *testing.T) {
 	}
 }
 
-// Turns that were given a claim since something happened are told of; those before are
-// not.
+// Turns that received a claim after the event are listed; earlier ones are not.
 func TestAttentionItemTellsWhoWasTold(t *testing.T) {
 	c := open(t)
 	id := c.project.Claims["wrong fact"]

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// asking is a visit that asks for what is found behind the pages.
+// asking is a visit that requests data which is computed in the background.
 func asking(t *testing.T, c *Console) *visit {
 	return &visit{con: c, w: httptest.NewRecorder(), r: httptest.NewRequestWithContext(t.Context(), get, Prefix, nil)}
 }
@@ -114,7 +114,7 @@ func TestBehindForgets(t *testing.T) {
 	})
 }
 
-// After the end nothing begins, and nobody waits for it longer than a moment.
+// After the end nothing begins, and no visit waits for it longer than a moment.
 func TestBehindAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := behindConsole(t)

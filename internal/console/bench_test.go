@@ -56,7 +56,7 @@ func BenchmarkPages(b *testing.B) {
 		"entities/" + p.Entities[0], "code", "decisions", "objectives", "drift", "health", "jobs", "sweeps"} {
 		b.Run("/"+path, func(b *testing.B) {
 			path := console.Prefix + path
-			for end := time.Now().Add(time.Minute); ; { // what is read for the first time is read behind the page
+			for end := time.Now().Add(time.Minute); ; { // data is read in the background the first time
 				w, _ := ask(path)
 				if w.Code != http.StatusOK {
 					b.Fatalf("%s: %d", path, w.Code)

@@ -133,7 +133,7 @@ func TestWriteAClaimOnAFile(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, status, p.text())
 		}
 	}
-	// To somebody else the files of the project say nothing, not even that they are there.
+	// Another owner learns nothing about the project's files, not even whether they exist.
 	for _, file := range []string{"docs/runbook.md", "docs/none.md"} {
 		form.Set("file", file)
 		status, p := post(t, c, "/console/claims", form, bob)
@@ -184,7 +184,7 @@ func TestForgetAClaim(t *testing.T) {
 	}
 }
 
-// A text of a megabyte is shown as far as anybody reads, and is there as a whole.
+// Of a text of a megabyte, the page shows the beginning. The complete text is available.
 func TestHugeClaim(t *testing.T) {
 	c := open(t)
 	id := c.project.Claims["hostile huge"]

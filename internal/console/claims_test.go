@@ -109,7 +109,7 @@ func TestClaimsAreSearched(t *testing.T) {
 	}
 }
 
-// What is shown to somebody who may only look has nothing to press that changes anything.
+// Pages for a visitor with only the right to read have no buttons that change anything.
 func TestReadersSeeNoButtons(t *testing.T) {
 	c := open(t)
 	for _, path := range []string{"/console/", "/console/claims", "/console/claims/" + c.project.Claims["wrong fact"], "/console/changes", "/console/files", "/console/agents",

@@ -121,7 +121,7 @@ func TestSymbolPageTellsAll(t *testing.T) {
 	}
 }
 
-// Lines of a file stand for what the graph says only as long as the file is the same.
+// Lines of a file are shown for the graph only as long as the file has not changed.
 func TestLinesOfAChangedFile(t *testing.T) {
 	c := open(t).readCode()
 	c.write("ledger/post.go", "package ledger\n\n\n\n\n\n\n\n\nvar secretOfTheNewFile = 1\n")
@@ -158,7 +158,7 @@ func TestNoSuchSymbol(t *testing.T) {
 	p.hides("<script>:", "<b>x")
 }
 
-// The files are those of the project's owner, and nobody else's.
+// Only the project's owner sees the files.
 func TestCodeIsTheOwners(t *testing.T) {
 	c := open(t).readCode()
 	for _, path := range []string{"/console/code", "/console/code?q=Post", postPath, symbolAt("function:nowhere.Nothing")} {
@@ -188,7 +188,7 @@ func TestNoCode(t *testing.T) {
 	p.says("There is no code in this project.")
 }
 
-// Who follows the page hears when the code was read.
+// The page's event stream says when the code was read.
 func TestStreamTellsOfCode(t *testing.T) {
 	c := open(t)
 	said, _, _ := listen(t, c, "code", operator)

@@ -101,7 +101,7 @@ func TestEveryChangeAsksForTheToken(t *testing.T) {
 	}
 }
 
-// What is no page, and what is asked for in another way, is a page that says so.
+// For an unknown path and a wrong method, a page says so.
 func TestNoSuchPage(t *testing.T) {
 	c := open(t, bare)
 	for _, path := range []string{"/console/nothing", "/console/claims/x/y/z", "/console/assets/0/none.css", "/console/assets/0/..%2fdoc.go"} {

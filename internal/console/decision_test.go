@@ -116,7 +116,7 @@ func TestDecisionIsShown(t *testing.T) {
 	}
 }
 
-// Two files of one number have names of their own, and both pages are there.
+// Two files with one number have different names, and both pages exist.
 func TestDecisionsOfOneNumber(t *testing.T) {
 	c := open(t, bare, with(map[string]string{
 		"docs/adr/0007-a.md": "# ADR-0007: Apples\n\n## Status\n\nProposed\n\n## Context\n\nFruit.\n",
@@ -141,8 +141,7 @@ func TestDecisionsOfOneNumber(t *testing.T) {
 	}
 }
 
-// What stands in a section within another one is said once, and an option that has
-// nothing but its section is not lost.
+// A nested section is shown once, and an option with only a section is not lost.
 func TestDecisionSections(t *testing.T) {
 	c := open(t, bare, with(map[string]string{"docs/adr/0001-x.md": "# X\n\n## Status\n\nAccepted\n\n## Context\n\nFirst.\n\n### Background\n\nSecond.\n\n## Considered Options\n\n* Red\n* Blue\n\n### Red\n\nThird.\n\n" +
 		"## Decision\n\nFourth.\n\n## Pros and Cons of the Options\n\n### Blue\n\n* Good, because fifth\n\n## Rollout\n\nSixth.\n\n### Week one\n\nSeventh.\n"}))

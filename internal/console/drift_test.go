@@ -27,7 +27,7 @@ func (c *rig) compared(so func(p *page) bool) (p *page) {
 
 func anything(*page) bool { return true }
 
-// shop is a project of three layers, of which one imports what it must not.
+// shop returns a project of three layers, with a forbidden import in one of them.
 func shop(manifest string) map[string]string {
 	return map[string]string{"go.mod": "module example.com/shop\n\ngo 1.26\n", drift.DefaultManifest: manifest,
 		"web/web.go":     "package web\n\nimport \"example.com/shop/store\"\n\nvar W = store.S\n",
@@ -68,7 +68,7 @@ func TestDrift(t *testing.T) {
 	_, p = get(t, c, "/console/drift?from=store")
 	p.says("Nothing new between these")
 
-	// In the baseline they are known, and what is new stands out.
+	// With a baseline they are known, and new ones are marked.
 	report := drift.Check(c.layer.Operator().Codebase().View(), c.manifest(), drift.Options{})
 	report.Violations = report.Violations[:1]
 	if _, err := drift.WriteBaseline(c.project.Dir, drift.DefaultBaseline, drift.NewBaseline(&report)); err != nil {
@@ -77,7 +77,7 @@ func TestDrift(t *testing.T) {
 	p = c.compared(func(p *page) bool { return strings.Contains(p.text(), "In the baseline") })
 	p.says("1 new violation", "1 in the baseline", "1 violation that the team knows of")
 
-	// A file that is mended is found again once it was read.
+	// A file that was repaired is shown again once it was read.
 	c.write("core/core.go", "package core\n\nvar C = 1\n")
 	c.write("web/web.go", "package web\n\nvar W = 1\n")
 	if _, err := c.layer.Operator().Codebase().Build(context.Background()); err != nil {
@@ -187,7 +187,7 @@ func TestDriftIsTheOwners(t *testing.T) {
 	}
 }
 
-// Who follows the project's pages hears of each of its files.
+// The event stream of the project's pages reports each of its files.
 func TestProjectIsFollowed(t *testing.T) {
 	c := open(t)
 	if _, err := c.layer.Operator().ReadCode(t.Context()); err != nil {

@@ -19,7 +19,7 @@ import (
 
 const asked = "/console/try?message=How+often+do+we+retry+calls+to+the+bank%3F"
 
-// A message that is tried shows what a turn would get, and nobody can tell afterwards.
+// Trying a message shows what a turn would get, and leaves no trace.
 func TestTry(t *testing.T) {
 	c := open(t, patient)
 	before, _, err := c.layer.Operator().Receipts("").List(context.Background(), receipt.Query{Limit: 500})
@@ -66,7 +66,7 @@ func TestTryIsOfTheVisitor(t *testing.T) {
 	if _, p = get(t, c, asked, bob); p.has("main .rows a") && strings.Contains(p.body, c.project.Markers.Own) {
 		t.Error("Bob sees what is not his")
 	}
-	// Where a session stands is for who may see what was said in it.
+	// A session's state is shown only to visitors who may see its messages.
 	const stands = "#c-checkpoint:s-today"
 	if _, p = get(t, c, asked+"&session=s-today"); !p.has(stands) {
 		t.Errorf("the operator is not told the state of the session: %s", p.text())
@@ -76,8 +76,8 @@ func TestTryIsOfTheVisitor(t *testing.T) {
 	}
 }
 
-// Nothing is tried with a value that can't be, the field says its range, and nothing of
-// the form is lost.
+// With an invalid value, nothing is tried, the field says its range, and the form keeps
+// its content.
 func TestTryBadSettings(t *testing.T) {
 	c := open(t, patient)
 	for _, tt := range []struct{ key, value, says string }{
@@ -163,13 +163,13 @@ func TestTryableSettings(t *testing.T) {
 	p.says("What it would be given: nothing")
 }
 
-// A replay has the bytes of then, and what of them would be otherwise now: a claim with
-// other words, one that is disputed by now, and one that is new.
+// A replay shows the original block and the differences of today: a claim with another
+// text, one that is now disputed, and a new one.
 func TestReplay(t *testing.T) {
 	var passed atomic.Int64 // hours since now
 	later := func() time.Time { return now.Add(time.Duration(passed.Load()) * time.Hour) }
 	c := open(t, bare, patient, func(s *setup) { s.layer.Now, s.console.Now = later, later })
-	keyed := func(k *ken.Claim) { k.Key = "port" } // what is written under it again has the old one's place
+	keyed := func(k *ken.Claim) { k.Key = "port" } // a claim that is written under the same key takes the place of the old one
 	c.learn("", "The ledger of payments listens on port 8071.", keyed)
 	wrong := c.learn("", "The ledger of payments listens on every address.")
 	r := c.turn("Where does the ledger of payments listen, and on which port?")
@@ -205,7 +205,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A turn whose messages nobody kept has its bytes, and says why it can't be asked again.
+// A turn without stored messages has its block, and the page says why it can't be repeated.
 func TestReplayWithoutMessages(t *testing.T) {
 	c := open(t, bare, patient)
 	c.learn("", "The ledger of payments listens on port 8071.")

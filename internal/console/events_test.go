@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// listen opens a stream as somebody, and returns what it says, one topic at a time.
+// listen opens a stream for a visitor, and returns its topics one by one.
 func listen(t *testing.T, c *rig, topics string, who access.Principal) (said <-chan string, status int, kind string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func listen(t *testing.T, c *rig, topics string, who access.Principal) (said <-c
 	return topic, res.StatusCode, res.Header.Get("Content-Type")
 }
 
-// hears waits until a stream says something.
+// hears waits for a topic from a stream.
 func hears(t *testing.T, said <-chan string, want string) {
 	t.Helper()
 	for end := time.After(30 * time.Second); ; {
@@ -84,7 +84,7 @@ func TestStreamTellsOfChanges(t *testing.T) {
 	hears(t, said, "attention")
 }
 
-// What happens to another owner's knowledge is not told.
+// Events of another owner are not sent.
 func TestStreamTellsOfOneOwner(t *testing.T) {
 	c := open(t, raced, bare)
 	said, _, _ := listen(t, c, "claims", bob)
@@ -121,7 +121,7 @@ func TestStreamEndsWithTheConsole(t *testing.T) {
 	}
 }
 
-// What happened between the page and its stream is told at once.
+// Changes between the page and its stream are sent at once.
 func TestStreamTellsWhatWasMissed(t *testing.T) {
 	c := open(t, raced, bare)
 	_, p := get(t, c, "/console/claims")

@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// TokenOf is what the forms of visitors carry who did not log in.
+// TokenOf returns the form token of visitors who did not log in.
 func TokenOf(c *Console) string { return hex.EncodeToString(c.token[:]) }
 
 // Routed is a line of the table of routes, for tests that go through all of them.

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/console/consoletest"
 )
 
-// health asks for the page until what is found out behind it is there.
+// health requests the page until its background data is there.
 func health(t *testing.T, c *rig, path string, says string) *page {
 	t.Helper()
 	var p *page
@@ -33,7 +33,7 @@ func TestHealthSaysHowASearchRuns(t *testing.T) {
 	if !p.links("/console/jobs") || !p.links("/console/turns?mode=keyword") {
 		t.Errorf("no way to the jobs or to the turns: %s", p.body)
 	}
-	// What needs somebody stands before everything else.
+	// Problems that need a person come first.
 	if i, j := strings.Index(p.text(), "1 job was given up on"), strings.Index(p.text(), "How a search runs now"); i < 0 || i > j {
 		t.Errorf("the concern is at %d, what it is about at %d", i, j)
 	}

@@ -140,7 +140,7 @@ func text(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// addText adds what a reader sees of a node. Only what stands in a line leaves no gap.
+// addText adds what a reader sees of a node. Only inline elements leave no gap.
 func addText(b *strings.Builder, n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
@@ -191,7 +191,7 @@ func (p *page) says(want ...string) {
 	}
 }
 
-// hides fails if what was sent has one of the texts, wherever it stands.
+// hides fails if the response contains one of the texts.
 func (p *page) hides(not ...string) {
 	p.Helper()
 	for _, w := range not {
@@ -212,7 +212,7 @@ func (p *page) links(path string) bool {
 	return false
 }
 
-// fieldsOf are the fields of a form as it stands.
+// fieldsOf returns the fields of a form with their present values.
 func fieldsOf(form *html.Node) url.Values {
 	out := url.Values{}
 	for n := range form.Descendants() {
@@ -249,9 +249,9 @@ func fieldsOf(form *html.Node) url.Values {
 	return out
 }
 
-// check looks at what is true of every page: the headers, one heading of the first level,
-// headings in order, no id twice, a label on every field, a token in every form, and
-// nothing that runs, loads or leads where the console does not want it.
+// check tests the properties of every page: the headers, one heading of the first level,
+// headings in order, unique ids, a label on every field and a token in every form. No
+// script, resource or link may be foreign.
 func (p *page) check() {
 	p.Helper()
 	if p.header.Get("Content-Security-Policy") == "" || p.header.Get("X-Content-Type-Options") != "nosniff" {

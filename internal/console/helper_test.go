@@ -31,7 +31,7 @@ import (
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if model != "" {
-			_ = os.RemoveAll(model) // it is in the folder for what is temporary
+			_ = os.RemoveAll(model) // it is in the folder for temporary files
 		}
 		os.Exit(code)
 	}))
@@ -49,12 +49,12 @@ var (
 	nobody   = access.Principal{}
 )
 
-// rig is a console over a project of its own.
+// rig is a console over a separate project.
 type rig struct {
 	testing.TB
 	con     *console.Console
 	layer   *middleware.Layer
-	project consoletest.Project // what is in it; without names when it was opened bare
+	project consoletest.Project // its content; without names if it was opened bare
 }
 
 // setup is what a test may change before the rig is there.
@@ -67,9 +67,9 @@ type setup struct {
 	console console.Options
 }
 
-// raced is for tests in which something goes on beside the page. The others are left to
-// make whole: a handler that runs by itself races with nobody, and TestPagesOfNavigation
-// asks for every page.
+// raced is for tests in which something goes on beside the page. make whole runs the
+// others. A handler that runs alone has no races, and TestPagesOfNavigation requests
+// every page.
 func raced(s *setup) { s.raced = true }
 
 // bare has the rig begin with an empty project, in place of the furnished one.
@@ -78,7 +78,7 @@ func bare(s *setup) { s.bare = true }
 // with has files in the project before anything reads it.
 func with(files map[string]string) func(*setup) { return func(s *setup) { s.files = files } }
 
-// furnished makes the project that tests copy, once: see consoletest for what is in it.
+// furnished makes the project that tests copy, once; package consoletest describes its content.
 var furnished = sync.OnceValues(func() (consoletest.Project, error) {
 	dir, err := os.MkdirTemp("", "console")
 	if err != nil {
@@ -143,7 +143,7 @@ func get(t testing.TB, c *rig, path string, who ...access.Principal) (status int
 	return c.send(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil), who)
 }
 
-// post sends a form with a good token. Nobody follows where it leads: see page.location.
+// post sends a form with a good token. Redirects are not followed: see page.location.
 func post(t testing.TB, c *rig, path string, form url.Values, who ...access.Principal) (status int, p *page) {
 	t.Helper()
 	sent := url.Values{"token": {console.TokenOf(c.con)}}
@@ -155,8 +155,8 @@ func post(t testing.TB, c *rig, path string, form url.Values, who ...access.Prin
 	return c.send(t, r, who)
 }
 
-// submit fills in a form of a page and sends it, as a browser does: with the fields that
-// it has, of which values replaces some.
+// submit fills in a form of a page and sends it as a browser does: with all its fields,
+// after values has replaced some.
 func submit(t testing.TB, c *rig, p *page, form string, values map[string]string, who ...access.Principal) (status int, answer *page) {
 	t.Helper()
 	f := p.one(form)
@@ -263,8 +263,8 @@ func (c *rig) everyPage() []string {
 	return out
 }
 
-// Every page is there, for an operator of the furnished project and for one whose project
-// has nothing in it, while somebody else looks at others and agents work.
+// Every page works, for an operator of the furnished project and of an empty one, while
+// another visitor requests pages and agents work.
 func TestPagesOfNavigation(t *testing.T) {
 	for name, c := range map[string]*rig{"furnished": open(t, raced), "empty": open(t, raced, bare)} {
 		var all sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// dead adds jobs of an owner that were given up on, with what each says.
+// dead adds dead jobs of an owner, with their errors.
 func dead(c *rig, owner string, errs ...string) (ids []string) {
 	c.Helper()
 	q := c.layer.Operator().Jobs(owner)

@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// An operator sees who has which keys and how much of each budget is used; everybody sees the
-// same of their own key, and nothing of others'.
+// An operator sees all keys and the use of their budgets. Other visitors see only their own
+// key.
 func TestMembersAndBudgets(t *testing.T) {
 	limited := dev
 	limited.RequestsPerDay, limited.TokensPerDay = 10, 1000
@@ -52,7 +52,7 @@ func TestMembersAndBudgets(t *testing.T) {
 			t.Errorf("no %q in %s", want, rows)
 		}
 	}
-	// Where nobody needs a key, nobody has one.
+	// If no key is needed, there are no keys.
 	_, p = get(t, open(t, bare), "/console/keys", access.Principal{Name: "local", Owner: ken.DefaultOwner, Rights: access.Rights()})
 	p.hides("Your key")
 }

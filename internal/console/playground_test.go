@@ -37,8 +37,8 @@ func (a *scripted) model() *console.Model {
 	}}
 }
 
-// The same question is answered with the block and without it, once somebody presses the button,
-// and both calls are counted.
+// After the button is pressed, the same question is answered with the block and without it, and
+// both calls are counted.
 func TestPlayground(t *testing.T) {
 	var up scripted
 	used, err := usage.Open("", usage.Options{Now: clock})
@@ -88,7 +88,8 @@ func TestPlayground(t *testing.T) {
 	p.says("the model is away", "Ask again.")
 }
 
-// Who may not operate, or has limits, can't have a model asked; nobody can where there is none.
+// A visitor who may not operate, or has limits, can't ask the model. Without a model, no
+// visitor can.
 func TestWhoAsksTheModel(t *testing.T) {
 	var up scripted
 	c := open(t, bare, patient, func(s *setup) { s.console.Model = up.model() })

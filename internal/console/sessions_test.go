@@ -112,8 +112,8 @@ func TestWhatRestsOnAFile(t *testing.T) {
 	}
 }
 
-// What another owner's claims say of files is not compared with those of the project,
-// which would tell what is there.
+// Another owner's claims about files are not compared with the project's files,
+// because that would reveal them.
 func TestAnotherOwnersFilesAreNames(t *testing.T) {
 	c := open(t, bare, with(map[string]string{"plan.md": "Buy the bank.\n"}))
 	for _, file := range []string{"plan.md", "none.md"} {

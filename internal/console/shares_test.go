@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// An owner who reads what another shares sees in the console what its turns were given of
-// that, and nothing else of the other's.
+// The console shows an owner the shared claims that its turns received, and no other
+// claims of the other owner.
 func TestPagesOfWhoReadsWhatIsShared(t *testing.T) {
 	c := open(t, bare, func(s *setup) {
 		s.config.Repository.Index, s.config.Knowledge.Shares, s.config.Retrieval.Deadline = false, []string{"team"}, 30*time.Second

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// swept makes a report of questions with an answer, of which each mode finds a part.
+// swept makes a report of questions with an answer; each mode finds a part of them.
 func swept(dataset string, n int, found map[string]float64) string {
 	r := &sweep.Report{Dataset: dataset, N: n, Queries: n, Corpus: 10 * n, Owners: 1, Embedder: "test-1", Seed: 1, Workers: 1, Notes: []string{},
 		Modes: map[string]sweep.Score{}, ByCategory: map[string]sweep.Category{"fact": {N: n, Modes: map[string]sweep.Score{}}}, PerQuery: &sweep.PerQuery{Modes: map[string]map[string]sweep.Column{}}}
@@ -202,7 +202,7 @@ func TestSweepsOfRandomReports(t *testing.T) {
 	}
 }
 
-// FuzzSweepHead reads heads: what is read has a mode, and is what the whole report says.
+// FuzzSweepHead checks that a head has a mode and equals that of the complete report.
 func FuzzSweepHead(f *testing.F) {
 	f.Add(swept("set", 3, map[string]float64{"keyword": 0.5, "hybrid": 1}))
 	f.Add(`{"modes":{"a":{"mrr":1}},"per_query":null}`)

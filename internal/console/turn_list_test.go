@@ -18,12 +18,12 @@ var (
 	mate = access.Principal{Name: "mate", Owner: ken.DefaultOwner, Rights: []access.Right{access.Chat, access.Read}}
 )
 
-// withRing has the console ask for keys. The tests' principals stand for visitors who have logged in.
+// withRing has the console ask for keys. The tests' principals act as visitors who have logged in.
 func withRing(s *setup) {
 	s.console.Ring = access.NewRing(access.Entry{Hash: access.HashKey(access.NewKey()), Principal: operator})
 }
 
-// by has a turn come with a key, in a session of its own.
+// by makes a turn with a key, in a separate session.
 func by(who access.Principal, session string) func(*ken.Turn) {
 	return func(t *ken.Turn) { t.Key, t.Session, t.Model = who.Name, session, "gpt-4.1-mini" }
 }
@@ -100,8 +100,8 @@ func TestTurnsSearchedInParts(t *testing.T) {
 	}
 }
 
-// Who may not operate sees the turns and sessions that came with their own key, whole, and of
-// others' nothing that was said.
+// A visitor who may not operate sees the turns and sessions of their own key completely, and
+// no messages of others.
 func TestOwnTurns(t *testing.T) {
 	c := open(t, bare, patient, withRing)
 	c.learn("", "The ledger listens on port 8071.")
@@ -150,7 +150,7 @@ func TestOwnTurns(t *testing.T) {
 	p.hides("ledger")
 }
 
-// A session is told in its order: question, what was given, call, result, answer.
+// A session is shown in order: question, block, call, result, answer.
 func TestTimeline(t *testing.T) {
 	c := open(t)
 	_, p := get(t, c, "/console/sessions/"+c.project.Sessions["incident"])
@@ -173,7 +173,7 @@ func TestTimeline(t *testing.T) {
 	p.says("calls run_command", "result of run_command", "Block:", "characters", "TestSend fails with 503.")
 }
 
-// The moments of the filter are UTC, and what is between two of them is found.
+// The filter's times are in UTC, and it finds the turns between two of them.
 func TestTurnsBetween(t *testing.T) {
 	c := open(t)
 	at := now.Add(-30 * time.Hour)

@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken/internal/console/diff"
 )
 
-// What a turn cost is not counted twice: stages follow one another, and the legs lie
-// within the search.
+// The time of a turn is not counted twice: stages follow one another, and the legs
+// are within the search.
 func TestTimesOfATurn(t *testing.T) {
 	r := &ken.Receipt{MS: map[string]float64{"guard": 1, "intent": 2, "retrieve": 10, "structure": 3, "keyword": 5, "vector": 7, "budget": 4, "total": 20, "assemble": 19}}
 	stages, sum := stagesOf(r)
@@ -37,8 +37,8 @@ func TestTimesOfATurn(t *testing.T) {
 	}
 }
 
-// The picture has what the legs found in the order of the list that they became, with the
-// ranks of what was cut as far as the receipt has them, and no memory.
+// The picture has the hits of the legs in their final order, with the ranks of cut
+// candidates as far as the receipt has them, and without memory.
 func TestFusedList(t *testing.T) {
 	legs := func(keyword, vector int) map[string]ken.LegScore {
 		out := map[string]ken.LegScore{}

@@ -23,9 +23,9 @@ const (
 	turnsOfOne = 50
 )
 
-// BenchmarkTurnPages is how long the pages about turns take where 100,000 are kept, each with its
-// question and its answer, as the median and the 95th percentile in milliseconds. Making them takes
-// a minute.
+// BenchmarkTurnPages measures the pages about turns with 100,000 stored turns, each with its
+// question and its answer. It reports the median and the 95th percentile in milliseconds. Making
+// them takes a minute.
 func BenchmarkTurnPages(b *testing.B) {
 	c := open(b, bare, raced)
 	ctx := context.Background()

@@ -98,8 +98,8 @@ func TestTurnsForAReader(t *testing.T) {
 	}
 }
 
-// A turn is there as soon as it was answered, with what came of it; a list that is held
-// follows nothing.
+// A turn is listed with its result as soon as it was answered. A list that is paused
+// does not update.
 func TestTurnsAreFollowed(t *testing.T) {
 	c := open(t, bare, patient)
 	_, p := get(t, c, "/console/turns")
@@ -225,7 +225,7 @@ func TestTurnsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// Why a claim was there, or not, is said in words; what is no claim is, too.
+// The page says in words why a claim was in the block or not, also for an id that is no claim.
 func TestWhyNot(t *testing.T) {
 	c := open(t, patient)
 	r := c.turn("How often do we retry calls to the bank?")
@@ -247,7 +247,7 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// The turns of a session that said hostile things show them as text.
+// The turns of a session show hostile messages as text.
 func TestHostileTurn(t *testing.T) {
 	c := open(t, patient)
 	for _, name := range []string{"hostile 1", "hostile 2", "hostile 3"} {

@@ -32,7 +32,7 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// Everybody waits for a turn of theirs, and who can't have one is not told how.
+// The page waits for a turn of the visitor. A visitor who can't make one does not get instructions.
 func TestWelcomeWithKeys(t *testing.T) {
 	c := open(t, bare, patient, withRing)
 	c.turn("On which port does the ledger listen?", by(mate, "s-mate"))
@@ -45,7 +45,7 @@ func TestWelcomeWithKeys(t *testing.T) {
 	p.hides("Waiting for the first turn…", "On which port")
 }
 
-// The lines are for a shell: what is no host does not stand in them.
+// The lines are for a shell, so they contain only a valid host.
 func TestWelcomeAddress(t *testing.T) {
 	c := open(t, bare)
 	for host, want := range map[string]string{"ken.example:8484": "ken.example:8484", "[::1]:8484": "[::1]:8484", "a;rm -rf ~": "127.0.0.1:8484", "a$(id)": "127.0.0.1:8484",

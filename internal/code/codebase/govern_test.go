@@ -20,7 +20,7 @@ func TestDecisionsGovern(t *testing.T) {
 	const amount = "type:example.com/shop/money.Amount"
 	has(t, c.View(), "adr:ADR-0001", codegraph.Governs, amount)
 
-	// Written through the registry, the graph hears of it with Govern.
+	// After a write through the registry, Govern updates the graph.
 	_, now, err := c.Decisions().SupersedeBy(t.Context(), "ADR-0001", decision.Draft{Title: "Amounts are decimals", Decision: "A decimal type.",
 		Governs: []string{"cart.Cart", "web/lib/**", "no.such.Thing"}})
 	if err != nil {

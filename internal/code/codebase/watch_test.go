@@ -43,7 +43,7 @@ func watch(t *testing.T, root string) *watched {
 			t.Errorf("watch: %v", err)
 		}
 	})
-	// Until files are followed, nothing is told: the first thing that is says so.
+	// Nothing is reported until files are followed, and the first report says that they are.
 	for i := 0; ; i++ {
 		write(t, root, map[string]string{"first.txt": "x" + string(rune('0'+i%10))})
 		select {
@@ -51,7 +51,7 @@ func watch(t *testing.T, root string) *watched {
 			return w
 		case <-t.Context().Done():
 			t.Fatal("nothing was told")
-		case <-time.After(100 * time.Millisecond): // and again, until somebody follows
+		case <-time.After(100 * time.Millisecond): // and again, until the files are followed
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestWatch(t *testing.T) {
 	write(t, root, map[string]string{"deep/er/still/y.go": "package still\n\nfunc Deeper() {}\n"})
 	w.until("a file in a new folder", w.knows("still.Deeper"))
 
-	// What is moved is found where it is, and nowhere else.
+	// A moved file is found in its new place only.
 	if err := os.Rename(filepath.Join(root, "deep"), filepath.Join(root, "moved")); err != nil {
 		t.Fatal(err)
 	}

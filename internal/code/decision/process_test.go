@@ -22,7 +22,7 @@ func TestChild(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// All want to be the one successor of the first record: one is, the others are told.
+	// All processes try to supersede the first record: one succeeds, the others get an error.
 	if _, _, err := r.SupersedeBy(t.Context(), "0001-first", Draft{Title: fmt.Sprintf("Successor %d", os.Getpid()), Decision: "x"}); err == nil {
 		fmt.Println("superseded it")
 	}

@@ -402,7 +402,7 @@ func TestEditRealRecords(t *testing.T) {
 			t.Errorf("%s: %d bytes at %d", e.rec.Path, changed, head)
 		}
 		if strings.HasPrefix(stripMarkup(e.rec.StatusText.Text), "Done") {
-			continue // its own word is gone
+			continue // its own word is removed
 		}
 		back, err := parse(c.Path, c.Now).statusChange(e.rec.Status, nil)
 		if err != nil || string(back.Now) != string(c.Was) {

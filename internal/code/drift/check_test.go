@@ -141,7 +141,8 @@ func TestBaseline(t *testing.T) {
 	if diff := cmp.Diff(string(b.JSON()), string(again.JSON())); diff != "" {
 		t.Error(diff)
 	}
-	// Other names and other lines are no other violations; what nobody does any more is fixed.
+	// A violation with another name or line is the same one. A violation that no longer occurs
+	// is fixed.
 	r = check(t, "# below a comment\ntests: false\nlayers: [{name: kernel, paths: [core]}, {name: tool, paths: [tool]}, {name: site, paths: [web], may_depend_on: [kernel]}]", drift.Options{Baseline: again})
 	if diff := cmp.Diff([]string{"core/a.go:2 shop/web"}, places(r.Known)); diff != "" {
 		t.Error(diff)

@@ -36,7 +36,7 @@ layers:
 		fmt.Println(err)
 	}
 
-	// The team knows: from now on only what is new fails.
+	// With a baseline, only new violations fail.
 	r = drift.Check(g.View(), m, drift.Options{Baseline: drift.NewBaseline(&r)})
 	fmt.Println(r.Summary())
 	// Output:

@@ -73,7 +73,7 @@ func TestWriteBaseline(t *testing.T) {
 		t.Errorf("%v\n%s", err, got)
 	}
 
-	// What is no baseline is left alone, also behind a link.
+	// A file that is no baseline is not changed, also behind a link.
 	for name, text := range map[string]string{"mine.txt": "notes\n", "empty.json": ""} {
 		write(t, filepath.Join(root, name), text)
 		if _, err := drift.WriteBaseline(root, name, b); !errors.Is(err, ken.ErrInvalid) {
@@ -126,7 +126,7 @@ layers: [{name: core, paths: [core]}, {name: web, paths: [web, link]}]
 	}
 	r := drift.Check(graph(t, root), m, drift.Options{})
 	want := []string{"core/broken.py:1 web.page", "core/latin.py:1 web.page", "core/wide.py:1 web"}
-	if os.Getuid() == 0 { // to whom nothing is closed
+	if os.Getuid() == 0 { // a user who may read everything
 		want = []string{"core/broken.py:1 web.page", "core/closed.py:1 web.page", "core/latin.py:1 web.page", "core/wide.py:1 web"}
 	}
 	if got := places(r.Violations); strings.Join(got, "\n") != strings.Join(want, "\n") {

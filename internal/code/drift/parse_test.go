@@ -134,7 +134,7 @@ func TestFaults(t *testing.T) {
 	if got := ken.Hint(err); got != "Use paths, or one of name, paths, may_depend_on." {
 		t.Error(got)
 	}
-	// Without indentation, paths belong to nobody.
+	// Without indentation, paths belong to no layer.
 	_, err = drift.Parse("m.yaml", []byte("Layers:\n- Name: Core\nPaths: [src/Core/]\nMayDependOn: []\n"))
 	if err == nil || !strings.Contains(err.Error(), `m.yaml:3: "Paths" belongs to a layer`) || !strings.Contains(ken.Hint(err), "far to the right") {
 		t.Errorf("%v: %s", err, ken.Hint(err))

@@ -82,7 +82,8 @@ func TestRecord(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 
-	// What is fixed is superseded by a claim that ends, and comes back as a new one.
+	// A fixed violation is superseded by a claim that expires. If it occurs again, it is
+	// a new claim.
 	if done := record(drift.DefaultManifest, other, lost); len(done.Fixed) != 1 || len(done.Again) != 2 {
 		t.Fatalf("%+v", done)
 	}

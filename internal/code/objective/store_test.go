@@ -250,7 +250,7 @@ func TestReadsWhatChanged(t *testing.T) {
 	if err := os.Chtimes(at, info.ModTime().Add(time.Second), info.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	// What is on disk is compared before it is written, whatever was known.
+	// The content on disk is compared before a write, whatever was read before.
 	if o, err := s.Link(t.Context(), "1", Link{Task: "Go"}); err != nil || o.Title != "Stop" {
 		t.Error(o.Title, err)
 	}

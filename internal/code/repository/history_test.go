@@ -104,7 +104,7 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 	if r := index(t, dir, sink, Options{}); r.History != "no commits yet" {
 		t.Errorf("no commits: %+v", r)
 	}
-	// Broken: nobody can tell what is reachable, so what is known stays.
+	// Broken: the reachable commits are unknown, so the known ones stay.
 	write(t, dir, ".git/HEAD", "nonsense\n")
 	sink.known["git:1"], sink.chunks["git:1"] = Known{}, []ken.Claim{{}}
 	if r := index(t, dir, sink, Options{}); !strings.HasPrefix(r.History, "git: ") || r.CommitsRemoved != 0 {

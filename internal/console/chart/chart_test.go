@@ -47,7 +47,7 @@ var (
 	attributes = strings.Fields("class viewBox width height role aria-label aria-hidden x y x1 y1 x2 y2 rx r cx cy d points text-anchor href title scope")
 )
 
-// check says what is wrong with markup, nil for nothing.
+// check returns an error for invalid markup.
 func check(markup template.HTML) error {
 	if i := strings.IndexFunc(string(markup), func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }); i >= 0 {
 		return fmt.Errorf("a bidi control at %d", i)
@@ -148,7 +148,7 @@ func TestALongLabelIsCutAndItsWholeIsATooltip(t *testing.T) {
 	for i, markup := range all(label, 1, 2, 3) {
 		s := string(markup)
 		if strings.Contains(s, "<table>") {
-			continue // tables have it whole
+			continue // tables have the complete text
 		}
 		if !strings.Contains(s, "…<") || !strings.Contains(s, label) {
 			t.Errorf("picture %d: cut %v, whole %v", i, strings.Contains(s, "…<"), strings.Contains(s, label))

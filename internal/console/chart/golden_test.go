@@ -185,7 +185,7 @@ func payments() GraphData {
 	return d
 }
 
-// crowd is a graph by chance.
+// crowd returns a random graph.
 func crowd(r *rand.Rand, nodes, edges int) GraphData {
 	d := GraphData{Title: "A crowd"}
 	for i := range nodes {

@@ -256,7 +256,7 @@ func TestTurns(t *testing.T) {
 			}
 		}
 	}
-	// What the first task is about: somebody was told what is wrong.
+	// The first task: an agent received a wrong claim.
 	e, err := l.Operator().Explain(t.Context(), "", p.Turns["today 2"], p.Claims[wrong])
 	if err != nil || e.Verdict != inspect.Injected {
 		t.Errorf("%s: %+v, %v", wrong, e, err)
@@ -309,7 +309,7 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// What a page must bear is in the store as far as a store lets it in.
+// The store has difficult texts for pages, as far as it accepts them.
 func TestHostile(t *testing.T) {
 	p, l := look(t)
 	s := open(t, l, "")
@@ -343,7 +343,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Neither owner's word is anywhere in what the other one knows, was told or said.
+// No word of one owner is in the other's claims, blocks or messages.
 func TestOwnersAreApart(t *testing.T) {
 	p, l := look(t)
 	for owner, words := range map[string][2]string{"": {OwnWord, BobWord}, Bob: {BobWord, OwnWord}} {

@@ -50,7 +50,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// kept fails unless the pieces are the two texts, and nothing stands twice in a row.
+// kept fails unless the pieces make up the two texts, and no operation occurs twice in a row.
 func kept(t *testing.T, before, after string, pieces []Piece) (edits int) {
 	t.Helper()
 	var a, b strings.Builder
@@ -134,7 +134,7 @@ func fewest(a, b []string) int {
 	return row[len(b)]
 }
 
-// Texts with nothing in common are one that is gone and one that is new, however long.
+// For texts with nothing in common, one is removed and one is new, however long they are.
 func TestNothingInCommon(t *testing.T) {
 	before, after := strings.Repeat("old word, ", 20_000), strings.Repeat("new thing; ", 20_000)
 	got := Words(before, after)

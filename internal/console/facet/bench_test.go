@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/console/facet"
 )
 
-// many are claims as a store of that size has them: names that come again, a session
-// for each hundred, a file of its own for each ten.
+// many returns claims as in a real store of that size: names occur repeatedly, each
+// hundred claims have one session, and each ten one file.
 func many(n int) []ken.Claim {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := make([]ken.Claim, n)

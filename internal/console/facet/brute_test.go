@@ -232,7 +232,7 @@ func all(t testing.TB, x *facet.Index, owner string, sel facet.Selection) facet.
 	return facet.Page{IDs: ids, Total: first.Total, Facets: spelled(first.Facets)}
 }
 
-// change does something to a store, of which the claims are ids.
+// change makes a random change to a store with the claims ids.
 func change(t testing.TB, s *bolt.Store, rng *rand.Rand, ids []string, n int) []string {
 	ctx := t.Context()
 	one := func() string { return choose(rng, ids...) }
@@ -329,7 +329,7 @@ func TestCountsAreThoseOfTheClaims(t *testing.T) {
 	}
 }
 
-// among checks what is said of a list of ids.
+// among checks the counts for a list of ids.
 func among(t *testing.T, x *facet.Index, claims []ken.Claim, list []string, sel facet.Selection) {
 	t.Helper()
 	var part []ken.Claim

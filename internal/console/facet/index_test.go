@@ -90,7 +90,7 @@ func TestAPageDoesNotWaitForTheFirstReading(t *testing.T) {
 	if p := catch(t, x, s); p.Total != 2000 || s.reads != 1 {
 		t.Errorf("%+v after %d readings", p, s.reads)
 	}
-	// What is little is there at once, what is much stays away meanwhile.
+	// Small results are there at once; large ones are left out until they are ready.
 	s.write(some(t, 100)...)
 	if p, err := x.Catch(t.Context(), s); err != nil || p != (facet.Progress{Done: 2100, Total: 2100, Ready: true}) {
 		t.Errorf("%+v, %v", p, err)

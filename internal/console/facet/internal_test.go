@@ -50,7 +50,7 @@ func TestAValueGoesWithItsLastClaim(t *testing.T) {
 	other := c
 	other.ID, other.Session, other.Tags, other.Entities, other.Evidence = uuid.NewString(), "", []string{"open"}, []string{"open"}, nil
 	tab.put(&other)
-	for range 10_000 { // what is written again and again leaves no waste
+	for range 10_000 { // repeated writes of one claim must not use up memory
 		tab.put(&c)
 	}
 	if n := len(tab.lists[fTag].all); n > 10_000 {

@@ -47,7 +47,7 @@ func BenchmarkCatchOne(b *testing.B) {
 	}
 }
 
-// BenchmarkVerify looks for what is gone in 2,000 sessions.
+// BenchmarkVerify looks for deleted receipts in 2,000 sessions.
 func BenchmarkVerify(b *testing.B) {
 	k := ready(b)
 	k.l = ledger.New(ledger.Options{Now: func() time.Time { return k.now }, Verify: 1, Reread: 1 << 62})

@@ -30,7 +30,7 @@ type kit struct {
 	book  *receipt.Book
 	l     *ledger.Ledger
 	now   time.Time
-	reads int // receipts that the ledger was given
+	reads int // receipts that the ledger has read
 	gets  int
 	fails int // which of the reads one by one fails, from 1
 }
@@ -81,7 +81,7 @@ func (k *kit) forget(session string) {
 	}
 }
 
-// use fails for a turn that is gone.
+// use fails for a deleted turn.
 func (k *kit) use(turn string, used ...ken.Use) error {
 	return k.shelf.Update(context.Background(), func(tx store.ShelfTx) error { return k.book.AddUse(tx, turn, used) })
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What a ledger has is what the book has: the newest at once, which there are within
-// a minute, and all that is said of them within an hour.
+// A ledger equals the book: the newest receipts at once, the list of all receipts
+// within a minute, and their content within an hour.
 func TestTurnsAreThoseOfTheBook(t *testing.T) {
 	race.SkipLong(t)
 	for _, count := range race.Pick([]int{30, 150, 400}, []int{30, 100}) {
@@ -395,7 +395,7 @@ func bucket(in []receipt.Record) (b ledger.Bucket) {
 	return b
 }
 
-// A turn that got nothing says for which reason most was left out.
+// A turn without items has the most frequent reason for cuts.
 func TestMostCut(t *testing.T) {
 	k := newKit(t, 10, ledger.Options{})
 	cut := func(reasons ...ken.CutReason) (r receipt.Record) {

@@ -88,7 +88,7 @@ func set(n int) adapt.Set {
 	return s
 }
 
-// becomes is a Tune that returns m, whatever it is given.
+// becomes returns a Tune that returns m, whatever the input.
 func becomes(m *table.Model) func(context.Context, *table.Model, []train.Pair, train.Options) (*table.Model, error) {
 	return func(context.Context, *table.Model, []train.Pair, train.Options) (*table.Model, error) { return m, nil }
 }
@@ -348,7 +348,7 @@ func TestKeep(t *testing.T) {
 	m := model(t, true)
 	r := adapt.Report{Base: "ken:1", Model: m.Model(), Created: noon, Pairs: 7, MRR: adapt.Interval{Mean: 0.1, Low: 0.05, High: 0.2},
 		Sources: map[string]int{"comment": 7}, BySource: map[string]adapt.Compared{}}
-	for range 2 { // once into nothing, once over what is there
+	for range 2 { // once into a new folder, once over existing files
 		if err := adapt.Save(state, m, r); err != nil {
 			t.Fatal(err)
 		}

@@ -39,9 +39,9 @@ func TestMean(t *testing.T) {
 
 func mrr(f Figures) float64 { return f.MRR }
 
-// Without any effect, the interval must lie above zero in no more than a few of a
-// hundred trials; a bootstrap over single questions would fail this, as those of
-// one file share their luck here.
+// Without any effect, the interval must be above zero in no more than a few of a
+// hundred trials. A bootstrap over single questions would fail this, because the
+// questions of one file are correlated here.
 func TestBootstrapIsHonest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	wins := 0

@@ -221,7 +221,7 @@ func TestInstallRefusesAnotherFile(t *testing.T) {
 	if _, ok := m.Path(dir); ok {
 		t.Fatal("a wrong file was installed")
 	}
-	content["1_Pooling/model.bin"][5] = '5' // the hub was mended
+	content["1_Pooling/model.bin"][5] = '5' // the hub works again
 	if _, err := m.Install(t.Context(), Options{Dir: dir, Hub: h.URL}); err != nil {
 		t.Fatal(err)
 	}

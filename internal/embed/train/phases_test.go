@@ -45,7 +45,7 @@ func TestCountWordsWeighsSources(t *testing.T) {
 	}
 }
 
-// small is a corpus of 40 pairs of two sources with tokens of its own words.
+// small returns a corpus of 40 pairs of two sources, tokenised with its own words.
 func small(t *testing.T, o *Options) (*corpus, []string) {
 	t.Helper()
 	var tokens []string
@@ -159,7 +159,7 @@ func TestBatch(t *testing.T) {
 func TestUsers(t *testing.T) {
 	b := batch{ids: []int32{4, 2, 4, 7, 2, 2}, ends: []int32{2, 3, 6}}
 	var u users
-	for range 2 { // what is left from the first must not show
+	for range 2 { // nothing of the first may remain
 		u.collect(&b, 8)
 		got := map[int32][]int32{}
 		for k, id := range u.tokens {

@@ -123,8 +123,8 @@ func TestTheTableStartsFromItsTeacher(t *testing.T) {
 	}
 }
 
-// A teacher whose vectors of single words say nothing still teaches what its vectors of
-// texts say.
+// A teacher with useless vectors of single words still teaches with its vectors of
+// texts.
 func TestTheTableLearnsFromItsTeachersTexts(t *testing.T) {
 	pairs, held := topics(40, 4000, 1), topics(40, 40, 2)
 	o := quick()

@@ -174,8 +174,8 @@ func TestALiveStoreThatIsHeldIsCopiedByItsHolder(t *testing.T) {
 	}
 }
 
-// logs are the lines of content for the files that stores are rebuilt from: of the
-// others, a store that is open may write some at any time.
+// logs returns the lines of content for the files from which stores are rebuilt.
+// An open store may write the other files at any time.
 func logs(t *testing.T, dir string) string {
 	var out []string
 	for line := range strings.Lines(content(t, dir)) {
@@ -198,7 +198,7 @@ func TestExportIsTheBase(t *testing.T) {
 	if s := run(t, "cases: [{name: x, ask: When do deploys run?, must_inject: Sunday}]", o)[0].Explain(""); !strings.Contains(s, "another owner, bob") {
 		t.Errorf("bob is not named:\n%s", s)
 	}
-	// Without a project there are no files, and nobody complains.
+	// Without a project there are no files, and that is no error.
 	o.Root = ""
 	for i, r := range run(t, onBase, o) {
 		if r.OK() == (i == 2) {

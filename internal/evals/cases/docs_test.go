@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/evals/cases"
 )
 
-// The documents' example is a file like any other, and its red twin says what the
+// The documents' example is a valid file, and its failing variant prints what the
 // document shows.
 func TestDocumentedExample(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/memory-tests.md")

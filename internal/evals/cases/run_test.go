@@ -104,7 +104,7 @@ func TestEveryExpectation(t *testing.T) {
 	}
 }
 
-// What is cut after it was found says where it stood and why it went.
+// For a claim that was found and cut, the report has its rank and the reason.
 func TestCutsAreExplained(t *testing.T) {
 	const text = `
 given:

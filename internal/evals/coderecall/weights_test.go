@@ -46,9 +46,9 @@ const (
 	learnedDecay  = 10
 )
 
-// Learns what each feature of a piece of a file counts, from all committed questions, and says for how many
-// questions about repositories that it was not learned from the answer is among the first three. It takes minutes, and
-// a gigabyte of repositories.
+// Learns the weight of each feature of a piece of a file from all committed questions. It prints for how many
+// questions about other repositories the answer is among the first three. It takes minutes, and a gigabyte of
+// repositories.
 func TestFileWeights(t *testing.T) {
 	if *repositories == "" {
 		t.Skip("needs -repositories FOLDER")
@@ -108,8 +108,8 @@ func TestFileWeights(t *testing.T) {
 	}
 }
 
-// listPieces asks the questions that have an answer with room for everything, so that a turn's items are all
-// that was found, as it would be shown.
+// listPieces asks the questions that have an answer. The budget has room for everything, so that a turn's
+// items are all hits as they would be shown.
 func listPieces(ctx context.Context, s *Set, root, state string) (out []listed, err error) {
 	cfg := config.Default()
 	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, turnDeadline
@@ -179,8 +179,8 @@ func (l *listed) place(w *[len(weightNames)]float64) int {
 	return place
 }
 
-// learnWeights maximizes the probability that a piece which answers is drawn, where each is drawn with the
-// exponential of its score, by gradient descent with AdaGrad's steps.
+// learnWeights maximizes the probability of drawing an answering piece, if the probability of a piece is
+// proportional to the exponential of its score. It uses gradient descent with AdaGrad's steps.
 func learnWeights(all []listed) (w [len(weightNames)]float64) {
 	spread := spreadOf(all)
 	var sums [len(weightNames)]float64

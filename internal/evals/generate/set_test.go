@@ -73,8 +73,8 @@ func makeSet(t testing.TB, src generate.Source, o generate.Options) *generate.Se
 	return s
 }
 
-// What is written is what a sweep reads: every question with its one answer, or
-// with none, and no question that finds a copy of itself.
+// A sweep can read the written set: every question has one answer or none, and
+// no question finds a copy of itself.
 func TestWriteIsRead(t *testing.T) {
 	claims := notes(t, 120)
 	s := makeSet(t, from(claims), generate.Options{N: 60, Seed: 7})

@@ -65,8 +65,8 @@ func shown(req *modeltest.Request) map[int]string {
 	return out
 }
 
-// With a model that reports what is worth keeping, the harvest adds no junk and loses little. It
-// does not measure real models.
+// With a model that reports the sentences worth keeping, the harvest adds no junk and loses
+// little. It does not measure real models.
 func TestWithAGoodModel(t *testing.T) {
 	race.SkipLong(t)
 	cases, _, err := Load("testdata", "")

@@ -81,8 +81,8 @@ func recordedReplaced(t *testing.T, file string) map[string][]string {
 	return out
 }
 
-// The answers were recorded from a large language model that was given the requests and nothing
-// else. docs/evals.md says which, and when.
+// The answers were recorded from a large language model that got only the requests.
+// docs/evals.md says which, and when.
 func TestWithARecordedModel(t *testing.T) {
 	race.SkipLong(t)
 	for set, bound := range map[string]Figures{

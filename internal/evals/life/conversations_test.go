@@ -66,7 +66,7 @@ func layer(t *testing.T, c *clock) *middleware.Layer {
 	cfg := config.Default()
 	cfg.Retrieval.Deadline = 30 * time.Second // a slow machine must not change the figures
 	cfg.Repository.Index = false
-	cfg.Budget.MemoryChars = 0 // what is in every turn comes on top of the 6,000 characters: here only those count
+	cfg.Budget.MemoryChars = 0 // pinned claims come on top of the 6,000 characters; here only the 6,000 count
 	l, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Config: &cfg, Strict: true, Foreground: true,
 		Now: c.now})
 	if err != nil {
@@ -178,8 +178,8 @@ func keep(t *testing.T, l *middleware.Layer, s *sitting) {
 	}
 }
 
-// brought asks every question in a session of its own, and returns the mean share
-// of its evidence sessions that the block holds a claim of. Adversarial questions
+// brought asks every question in a separate session. It returns the mean share of
+// the question's evidence sessions with a claim in the block. Adversarial questions
 // (category 5) ask for what was never said, and those of a conversation that is not
 // among those asked are left out.
 func brought(t *testing.T, l *middleware.Layer, set *dataset.Set, asked []string, at map[string]string) float64 {

@@ -1,6 +1,6 @@
-// Package life tests the whole layer over weeks of work: turns, session ends, what was
-// kept, and what a later session gets. It only has tests; their results are in the
-// README.
+// Package life tests the whole layer over weeks of work: turns, session ends, the
+// stored claims, and the blocks of later sessions. It only has tests; their results
+// are in the README.
 package life
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Two months of work on one repository: the store stays small, what is in it is
-// not junk, and it says nothing twice. Junk is what simulate.Junk says it is.
+// After two months of work on one repository, the store is small and has
+// neither junk nor duplicates. Junk is what simulate.Junk says it is.
 //
 //	go test -run SixtySessions -v ./internal/evals/life
 func TestSixtySessionsOfWorkLeaveASmallStoreWithoutJunk(t *testing.T) {

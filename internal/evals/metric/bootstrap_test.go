@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alternating is n values, of which so many are 1 and spread evenly.
+// alternating returns n values; the given number of them are 1, spread evenly.
 func alternating(n, ones int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -49,8 +49,8 @@ func TestSameSeedSameInterval(t *testing.T) {
 	}
 }
 
-// A change of every question by a little is real although the questions differ by
-// much more; the same change of the mean from single questions is not.
+// A small change of every question is real, although the questions differ by much
+// more. The same change of the mean because of single questions is not.
 func TestPaired(t *testing.T) {
 	const n = 100
 	before := make([]float64, n)

@@ -25,13 +25,13 @@ import (
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 // told opens a layer with all records written, and returns the keys of its claims and
-// which of them became rules.
+// those that became rules.
 func (w *world) told(t testing.TB, change func(*config.Config)) (l *middleware.Layer, keys map[string]string, ruled map[string]bool) {
 	t.Helper()
 	c := config.Default()
 	c.Repository.Index, c.Middleware.Events, c.Session.Receipts = false, false, 0
 	c.Knowledge.Nearest = 0
-	c.Retrieval.Deadline = 30 * time.Second // what is measured must not depend on how busy the machine is
+	c.Retrieval.Deadline = 30 * time.Second // results must not depend on the load of the machine
 	change(&c)
 	ctx := context.Background()
 	at := monday
@@ -85,7 +85,7 @@ func (w *world) told(t testing.TB, change func(*config.Config)) (l *middleware.L
 	}
 	for _, n := range w.names {
 		_, err := ed.Alias(ctx, n.entity, n.other, "the team calls it so")
-		if errors.Is(err, ken.ErrNotFound) { // nothing that was told is filed under it: then that it is there is told too
+		if errors.Is(err, ken.ErrNotFound) { // no claim is filed under it, so its existence is written as a claim too
 			if _, err = ed.Describe(ctx, n.entity, "system", ""); err == nil {
 				_, err = ed.Alias(ctx, n.entity, n.other, "the team calls it so")
 			}
@@ -108,7 +108,7 @@ func (w *world) told(t testing.TB, change func(*config.Config)) (l *middleware.L
 	return l, keys, ruled
 }
 
-// score is what came of the questions of one slice.
+// score holds the results of the questions of one slice.
 type score struct {
 	questions        int
 	first, block     float64 // the part of the answering records among the first ten items, rules beside what answers apart, and in the block
@@ -128,7 +128,7 @@ func (s *score) ask(w *world, q *question, r *ken.Receipt, keys map[string]strin
 	at := map[string]int{}
 	place := 0
 	for _, it := range r.Items {
-		if key := keys[it.ID]; !it.Constraint || slices.Contains(q.gold, key) { // rules take nobody's place: there is no bound for them
+		if key := keys[it.ID]; !it.Constraint || slices.Contains(q.gold, key) { // rules have no limit, so they take no other claim's place
 			place++
 		}
 		at[keys[it.ID]] = max(place, 1)

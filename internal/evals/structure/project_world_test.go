@@ -11,18 +11,18 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Two made-up projects: testdata/project, a freight platform, on which rules and
-// traversal were developed, and testdata/heldout, a hospital's archive of images,
-// written by somebody who had seen neither, and run when all was done. Each has what
-// a team would have told and written down (facts.tsv), questions with the records
-// that answer them (questions.tsv), and what depends on what in truth (world.tsv), of
-// which a layer is told only the other names.
+// There are two invented projects. Rules and traversal were developed on
+// testdata/project, a freight platform. testdata/heldout, a hospital's archive of
+// images, was written by an author who had seen neither, and was run at the end. Each
+// has a team's statements and records (facts.tsv), questions with the records that
+// answer them (questions.tsv), and the true dependencies (world.tsv). Of the last, a
+// layer gets only the alternative names.
 var projects = []string{"project", "heldout"}
 
 type world struct {
 	facts     []record
 	questions []question
-	near      map[string][]string // an entity and what is one step from it, itself included
+	near      map[string][]string // an entity and those one step from it
 	names     []otherName         // that an operator tells
 }
 
@@ -106,9 +106,9 @@ func (w *world) rules(q *question) (keys []string) {
 	return keys
 }
 
-// owed are those rules of a question's entity that say its name, where the question
-// says it too: what can't be missed, whatever anything was filed under. The others
-// are rules by what only the team knows.
+// owed returns the rules of a question's entity that contain its name, if the
+// question contains it too. They can't be missed, whatever entities claims were
+// filed under. The others are rules by what only the team knows.
 func (w *world) owed(q *question) (keys []string) {
 	names := []string{q.focal}
 	for _, n := range w.names {

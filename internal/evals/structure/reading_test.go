@@ -96,8 +96,9 @@ func allFacts(t testing.TB) []fact {
 	return slices.Concat(locomoFacts(t), beamFacts(t), recordFacts(t), sessionFacts(t))
 }
 
-// read reads a fact as it is met: a decision record is part of a project. given says
-// that the names that the extraction found come with it, as a harvest writes it.
+// read reads a fact in its usual context: a decision record is part of a project.
+// With given, the fact has the names that the extraction found, as a harvest writes
+// it.
 func read(f *fact, given bool) reading.Reading {
 	c := f.claim()
 	if f.source == "adr" {

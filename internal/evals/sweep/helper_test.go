@@ -56,8 +56,8 @@ func small(t testing.TB, o dataset.Options, change ...map[string]string) *datase
 	return set
 }
 
-// sweepOf runs a sweep with a toy embedder, in a folder of its own that must be
-// empty afterwards.
+// sweepOf runs a sweep with a simple embedder, in a separate folder that must
+// be empty afterwards.
 func sweepOf(t testing.TB, o Options) *Report {
 	t.Helper()
 	o.Temp, o.Root = t.TempDir(), t.TempDir()

@@ -224,7 +224,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// At ctx's end, wherever the sweep is, it stops and leaves nothing behind.
+// When ctx ends, the sweep stops at any point and leaves no files.
 func TestStopped(t *testing.T) {
 	for _, stage := range []string{"remember", "keyword", "vector"} {
 		ctx, stop := context.WithCancelCause(t.Context())

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// notes are n records of English sentences, each about something of its own.
+// notes returns n records of English sentences, each about a different subject.
 func notes(n int) []ken.Claim {
 	rng := rand.New(rand.NewPCG(7, 7))
 	things := strings.Fields(`invoice ledger payment refund voucher customer account order basket parcel warehouse shipment carrier driver route depot
@@ -43,7 +43,7 @@ func notes(n int) []ken.Claim {
 	return out
 }
 
-// stored puts claims into a store whose records have vectors of e.
+// stored puts claims into a store with the embedder e.
 func stored(t testing.TB, e embed.Embedder, claims []ken.Claim) *bolt.Store {
 	t.Helper()
 	s, err := bolt.Open(context.Background(), t.TempDir(), bolt.Options{Embedder: e, Now: func() time.Time { return now }})
@@ -70,7 +70,7 @@ func stored(t testing.TB, e embed.Embedder, claims []ken.Claim) *bolt.Store {
 	return s
 }
 
-// noise is an embedder whose vectors say nothing of their texts.
+// noise is an embedder with random vectors.
 type noise struct{}
 
 func (noise) Embed(ctx context.Context, texts []string) ([][]float32, error) {

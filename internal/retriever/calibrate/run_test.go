@@ -89,7 +89,7 @@ func TestRunIsDeterministic(t *testing.T) {
 	}
 }
 
-// scaled has the built-in embedder's order of things, and cosines of another size.
+// scaled has the built-in embedder's order of texts, but cosines of another size.
 type scaled struct{ embed.Embedder }
 
 func (scaled) Model() string { return "test:scaled" }
@@ -105,7 +105,7 @@ func (s scaled) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(texts[i]))
 		rng := rand.New(rand.NewPCG(h.Sum64(), 1))
-		for k := range v { // what is like nothing makes everything less alike
+		for k := range v { // a common part lowers all similarities
 			v[k] += float32(1.5 * rng.NormFloat64() / math.Sqrt(float64(len(v))))
 		}
 		if err := embed.Unit(v); err != nil {
@@ -180,7 +180,7 @@ func TestRunStopsAndTellsHowFarItIs(t *testing.T) {
 	}
 }
 
-// Nobody is asked for what turns don't see.
+// No vector is requested for records that turns don't see.
 func TestRunKeepsToTheFilter(t *testing.T) {
 	claims := notes(60)
 	for i := range claims {

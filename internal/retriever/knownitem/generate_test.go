@@ -220,7 +220,7 @@ func TestWhatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// Has speaks for what was not read.
+// Has covers the records that were not read.
 func TestHas(t *testing.T) {
 	o := knownitem.Options{N: 120, Kinds: []knownitem.Kind{knownitem.KindAbsent}}
 	free := generate(t, notes(), o)

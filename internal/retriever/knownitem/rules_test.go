@@ -144,7 +144,7 @@ func TestDocComment(t *testing.T) {
 	}
 }
 
-// Whatever a claim says, the rules neither panic nor hide what is not there.
+// For any text, the rules neither panic nor hide an answer that does not exist.
 func FuzzRules(f *testing.F) {
 	f.Add("a.md › Retry", "## Retry\n\nTo reset it, open the lid. I bought it last week because it is red.", "repository", "a.md")
 	f.Add("", "Anna: I went home yesterday! [image: a cat]", "", "")

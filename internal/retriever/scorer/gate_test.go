@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 )
 
-// Where slots tell what is of use, the order learns it and is switched on; not before
-// it was tried often enough.
+// If slots predict the use of items, the order learns that and is switched on, after
+// enough trials.
 func TestWhereSlotsTellTheOrderIsSwitchedOn(t *testing.T) {
 	w, st := newWorld(1, false), scorer.State{}
 	opened := 0
@@ -79,7 +79,7 @@ func TestTurnsThatTellNothingDoNotCount(t *testing.T) {
 	}
 }
 
-// How often the gate opens for an order that differs from the plain one at random.
+// How often the gate opens for an order that differs from the default one at random.
 func TestTheGateSeldomErrs(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	wrong := 0
@@ -99,7 +99,7 @@ func TestTheGateSeldomErrs(t *testing.T) {
 	}
 }
 
-// Only what was shown, and what is no rule, has a label.
+// Only items that were shown and are no rules have a label.
 func TestLabelsAreOfWhatWasShown(t *testing.T) {
 	r := &ken.Ranking{Candidates: []ken.Features{{ID: "a", Rank: 1}, {ID: "b", Rank: 2}, {ID: "rule", Rank: 3, Constraint: true}, {ID: "forgotten"}, {ID: "c", Rank: 5}}}
 	used := []ken.Use{{ID: "c", Cited: true, Corrected: true}, {ID: "a", Cited: true}, {ID: "rule", Cited: true}, {ID: "forgotten", Cited: true}, {ID: "memory"}}

@@ -28,7 +28,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// shelves are those that a learner must work on.
+// shelves returns the shelves that a learner must work on.
 func onEach(t *testing.T, run func(t *testing.T, shelf store.Shelf)) {
 	t.Run("memory", func(t *testing.T) { run(t, storetest.Twice(memory.NewShelf())) })
 	t.Run("bolt", func(t *testing.T) {
@@ -48,7 +48,7 @@ func learn(t testing.TB, l *scorer.Learner, outcomes ...scorer.Outcome) {
 	}
 }
 
-// shown is an outcome of items that were shown, of which some helped.
+// shown returns an outcome of shown items; some of them helped.
 func shown(entity, aspect string, used map[string]bool, ids ...string) (o scorer.Outcome) {
 	for _, id := range ids {
 		o.Shown = append(o.Shown, scorer.Shown{ID: id, Entity: entity, Aspect: aspect})
@@ -62,7 +62,7 @@ func counts(l *scorer.Learner, entity, aspect string) string {
 	return fmt.Sprintf("%.2f/%.2f", u, s)
 }
 
-// shelved is all that is on a shelf.
+// shelved returns everything on a shelf.
 func shelved(t testing.TB, shelf store.Shelf, prefix string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -78,7 +78,7 @@ func shelved(t testing.TB, shelf store.Shelf, prefix string) map[string]string {
 	return out
 }
 
-// What is learned outlives the process, and another process goes on with it.
+// Learned state survives the process, and another process continues with it.
 func TestWhatIsLearnedSurvivesARestart(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		c := &clock{monday}
@@ -239,7 +239,7 @@ func TestANewerStateIsNotTouched(t *testing.T) {
 	}
 }
 
-// Nothing on the shelf says what anybody wrote.
+// The shelf has no text of a claim or message.
 func TestTheShelfHasNoWords(t *testing.T) {
 	shelf := memory.NewShelf()
 	l := scorer.NewLearner(shelf, scorer.Options{Now: (&clock{monday}).now})
@@ -253,7 +253,7 @@ func TestTheShelfHasNoWords(t *testing.T) {
 	}
 }
 
-// A transaction that fails teaches nothing, neither on the shelf nor in memory.
+// A failed transaction changes nothing, neither on the shelf nor in memory.
 func TestAFailedTransactionTeachesNothing(t *testing.T) {
 	l := scorer.NewLearner(memory.NewShelf(), scorer.Options{Now: (&clock{monday}).now})
 	boom := errors.New("boom")

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 )
 
-// world makes turns whose answers use what is in useful slots, and now and then
-// something else; with noise, slots and ranks say nothing.
+// world makes turns with answers that use the items of useful slots, and
+// sometimes other items. With noise, slots and ranks are random.
 type world struct {
 	r     *rand.Rand
 	noise bool
@@ -20,8 +20,8 @@ func newWorld(seed uint64, noise bool) *world {
 	return &world{r: rand.New(rand.NewPCG(seed, 1)), noise: noise}
 }
 
-// slots of the world: twenty entities with five aspects each, a quarter of which are
-// useful.
+// slots of the world: twenty entities with five aspects each; a quarter of the slots
+// are useful.
 const entities, aspects = 20, 5
 
 func useful(entity, aspect int) bool { return (entity*7+aspect*3)%4 == 0 }

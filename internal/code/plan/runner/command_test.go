@@ -24,7 +24,7 @@ import (
 // short is the grace and timeout for commands that do not end otherwise. No test depends on its length.
 const short = 50 * time.Millisecond
 
-// shell is an agent whose command is a script.
+// shell returns an agent with a script as its command.
 func shell(t *testing.T, lists, script string) plan.Agent {
 	t.Helper()
 	return agent(t, lists, "sh", "-c", script)

@@ -159,7 +159,7 @@ func TestHistory(t *testing.T) {
 	checkSet(t, set)
 }
 
-// What is a secret, or ignored, is in no pair, in the files or in the history.
+// Secrets and ignored files are in no pair, neither from the files nor from the history.
 func TestSecretsStayOut(t *testing.T) {
 	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	dir := folder(t, map[string]string{

@@ -1,8 +1,8 @@
 package use_test
 
-// judgedCase is an exchange that was read and labelled by hand: for each item, what a
-// person says that the answer made of it, as letters: c cited, r repeated, t tool ok,
-// x corrected, and none of them for an item that was not used.
+// judgedCase is an exchange that a person labelled. For each item, letters say how
+// the answer used it: c cited, r repeated, t tool ok, x corrected; no letter means
+// that it was not used.
 type judgedCase struct {
 	name   string
 	items  []string // "source | text"; ids are id0, id1, …

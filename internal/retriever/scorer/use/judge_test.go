@@ -43,8 +43,8 @@ func letters(u ken.Use) (s string) {
 	return s
 }
 
-// hard are the cases that the rules are known to miss: a use in other words, one that
-// is a bare yes, one that two items share in part. None is a use that was made up.
+// hard lists the cases that the rules are known to miss: a use in other words, a
+// plain yes, and a use that two items share in part. None is a use that was made up.
 var hard = map[string]bool{"paraphrased without its words": true, "both say a part": true, "a yes": true}
 
 // The rules against labels made by hand. What they report as used was used (a wrong
