@@ -53,7 +53,7 @@ func (r *release) image(t target) error {
 		Config: containerConfig{
 			User:         fmt.Sprintf("%d:%d", nonroot, nonroot),
 			ExposedPorts: map[string]struct{}{"8484/tcp": {}},
-			// A home folder is no project. What belongs to the user lies in the one folder of the volume that is never indexed.
+			// A home folder is no project. The user's data is in the one folder of the volume that is never indexed.
 			Env: []string{"PATH=/usr/bin", "HOME=/nonexistent", "XDG_CONFIG_HOME=/etc", "XDG_STATE_HOME=/data/.ken/state/.user",
 				"XDG_DATA_HOME=/data/.ken/state/.user"},
 			Entrypoint: []string{"/usr/bin/ken"}, Cmd: []string{"serve", "--listen", "0.0.0.0:8484", "--log", "json"},

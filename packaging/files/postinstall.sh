@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the user of the service. The service itself is started by whoever wants it.
+# Makes the user of the service. The administrator starts the service itself.
 set -e
 if command -v systemd-sysusers >/dev/null; then
 	systemd-sysusers ken.conf

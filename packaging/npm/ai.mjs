@@ -8,7 +8,7 @@ import { Answer, prepared } from "./lib/prompt.mjs";
  */
 
 /**
- * A middleware for `wrapLanguageModel`: each call of the model carries what Ken knows, and Ken
+ * A middleware for `wrapLanguageModel`: each call of the model gets knowledge from Ken, and Ken
  * learns from the conversation. It works with every model of the SDK.
  *
  * A call names its session in `providerOptions: { ken: { session: "…" } }`, if the middleware is

@@ -1,6 +1,6 @@
 import { KenError } from "./lib/error.mjs";
 export { KenError };
-/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
+/** The path of the program: KEN_BIN, else the one in the package for this platform. Throws where none is installed. */
 export declare function findKen(): string;
 export type KenOptions = {
     /**
@@ -12,7 +12,7 @@ export type KenOptions = {
      */
     key?: string;
     /**
-     * Whose knowledge it is, at a Ken without keys. A key has its owner already.
+     * The owner of the knowledge, for a Ken without keys. A key has its owner already.
      */
     owner?: string;
     /**
@@ -24,19 +24,19 @@ export type Claim = {
     id: string;
     text: string;
     /**
-     * What it is: `fact` unless something else was said.
+     * The kind, `fact` by default.
      */
     kind: string;
     /**
-     * Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
+     * Its state: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
      */
     status: string;
     /**
-     * How far it can be relied on.
+     * How reliable it is.
      */
     tier: "Guessed" | "Assumed" | "Inferred" | "Verified";
     /**
-     * What it is about, the main thing first.
+     * The entities that it is about, the main one first.
      */
     entities?: string[];
     /**
@@ -50,11 +50,11 @@ export type Found = Claim & {
 };
 export type RememberOptions = {
     /**
-     * What it is about, the main thing first. Left out, the text is read.
+     * The entities that it is about, the main one first. By default they are read from the text.
      */
     about?: string | string[];
     /**
-     * true: a rule, which is in every turn about its thing. false: none, whatever its words are.
+     * true: a rule, which is in every turn about its entity. false: no rule, whatever its wording.
      */
     rule?: boolean;
     tags?: string[];
@@ -103,7 +103,7 @@ export type PreparedTurn = {
      */
     messages: Message[];
     /**
-     * Tells Ken what the model answered.
+     * Passes the model's answer to Ken.
      */
     answered: (message: Message, options?: {
         signal?: AbortSignal;
@@ -111,7 +111,7 @@ export type PreparedTurn = {
 };
 export type TurnOptions = {
     /**
-     * The session's name. Left out, the first user message tells conversations apart.
+     * The session's name. Without it, Ken distinguishes conversations by their first user message.
      */
     session?: string;
     /**
@@ -152,7 +152,7 @@ export declare class Ken {
     /** A link to the console, for a browser. Keep it to yourself: for a Ken that was started, it has the key. */
     console(): Promise<string>;
     /**
-     * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said.
+     * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from the sessions.
      * Model calls go on without it then. Another call of this object starts it anew.
      */
     close(): Promise<void>;
@@ -165,7 +165,7 @@ export declare class Ken {
      */
     remember(text: string, { about, rule, tags, key }?: RememberOptions): Promise<Claim>;
     /**
-     * Finds what bears on a question, best first.
+     * Finds the claims that are relevant to a question, best first.
      * @param {string} question
      * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
      * @returns {Promise<Found[]>}
@@ -176,12 +176,12 @@ export declare class Ken {
     /**
      * Erases a claim and what was derived from it, everywhere. It can't be undone.
      * @param {string} id
-     * @returns {Promise<string[]>} The ids of what is gone.
+     * @returns {Promise<string[]>} The ids of the deleted claims.
      */
     forget(id: string): Promise<string[]>;
     /**
-     * A session: what is said in it is learned from when it ends.
-     * @param {string} [name] Left out, it is one that nobody else has.
+     * A session. When it ends, Ken learns from its messages.
+     * @param {string} [name] By default a new, unique name.
      */
     session(name?: string): Session;
     /**
@@ -238,8 +238,8 @@ export declare class Session {
      */
     prepare(messages: Message[], options?: TurnOptions): Promise<PreparedTurn>;
     /**
-     * Ends the session. Resolves once what was said is learned from, after at most `wait`
-     * milliseconds, 10 seconds by default: the rest goes on in Ken.
+     * Ends the session. Resolves when Ken has learned from it, after at most `wait`
+     * milliseconds, 10 seconds by default. Ken completes the rest.
      * @param {{ wait?: number }} [options]
      */
     end({ wait }?: {

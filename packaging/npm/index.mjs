@@ -10,7 +10,7 @@ export { KenError };
 
 const require = createRequire(import.meta.url);
 
-/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
+/** The path of the program: KEN_BIN, else the one in the package for this platform. Throws where none is installed. */
 export function findKen() {
   if (process.env.KEN_BIN) return process.env.KEN_BIN;
   const name = `@kenlayer/ken-${process.platform}-${process.arch}`;
@@ -29,7 +29,7 @@ export function findKen() {
  * @typedef {object} KenOptions
  * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
  * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
- * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
+ * @property {string} [owner] The owner of the knowledge, for a Ken without keys. A key has its owner already.
  * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
  */
 
@@ -38,20 +38,20 @@ export function findKen() {
  * @typedef {object} Claim
  * @property {string} id
  * @property {string} text
- * @property {string} kind What it is: `fact` unless something else was said.
- * @property {string} status Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
- * @property {"Guessed" | "Assumed" | "Inferred" | "Verified"} tier How far it can be relied on.
- * @property {string[]} [entities] What it is about, the main thing first.
+ * @property {string} kind The kind, `fact` by default.
+ * @property {string} status Its state: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
+ * @property {"Guessed" | "Assumed" | "Inferred" | "Verified"} tier How reliable it is.
+ * @property {string[]} [entities] The entities that it is about, the main one first.
  * @property {boolean} [constraint] It is a rule.
  * @property {string} created_at
  */
 
-/** @typedef {Claim & { score: number }} Found A claim that bears on a question. */
+/** @typedef {Claim & { score: number }} Found A claim that is relevant to a question. */
 
 /**
  * @typedef {object} RememberOptions
- * @property {string | string[]} [about] What it is about, the main thing first. Left out, the text is read.
- * @property {boolean} [rule] true: a rule, which is in every turn about its thing. false: none, whatever its words are.
+ * @property {string | string[]} [about] The entities that it is about, the main one first. By default they are read from the text.
+ * @property {boolean} [rule] true: a rule, which is in every turn about its entity. false: no rule, whatever its wording.
  * @property {string[]} [tags]
  * @property {string} [key] A name of your own: the same key again is a new version.
  */
@@ -81,12 +81,12 @@ export function findKen() {
  * @property {string} session The session's name.
  * @property {Insertion[]} insertions What to add, by rising `before`.
  * @property {Message[]} messages The conversation with that added.
- * @property {(message: Message, options?: { signal?: AbortSignal }) => Promise<void>} answered Tells Ken what the model answered.
+ * @property {(message: Message, options?: { signal?: AbortSignal }) => Promise<void>} answered Passes the model's answer to Ken.
  */
 
 /**
  * @typedef {object} TurnOptions
- * @property {string} [session] The session's name. Left out, the first user message tells conversations apart.
+ * @property {string} [session] The session's name. Without it, Ken distinguishes conversations by their first user message.
  * @property {string} [model] The model's name.
  * @property {AbortSignal} [signal]
  */
@@ -146,7 +146,7 @@ export class Ken {
   }
 
   /**
-   * @param {string} [dead] Where a started one takes no connections.
+   * @param {string} [dead] The address of a started server that refuses connections.
    * @returns {Promise<Place>}
    */
   async #place(dead) {
@@ -157,7 +157,7 @@ export class Ken {
   }
 
   /**
-   * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said.
+   * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from the sessions.
    * Model calls go on without it then. Another call of this object starts it anew.
    */
   async close() {
@@ -182,7 +182,7 @@ export class Ken {
   }
 
   /**
-   * Finds what bears on a question, best first.
+   * Finds the claims that are relevant to a question, best first.
    * @param {string} question
    * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
    * @returns {Promise<Found[]>}
@@ -195,15 +195,15 @@ export class Ken {
   /**
    * Erases a claim and what was derived from it, everywhere. It can't be undone.
    * @param {string} id
-   * @returns {Promise<string[]>} The ids of what is gone.
+   * @returns {Promise<string[]>} The ids of the deleted claims.
    */
   async forget(id) {
     return (await this.request("DELETE", `/api/claims/${encodeURIComponent(id)}`)).forgotten;
   }
 
   /**
-   * A session: what is said in it is learned from when it ends.
-   * @param {string} [name] Left out, it is one that nobody else has.
+   * A session. When it ends, Ken learns from its messages.
+   * @param {string} [name] By default a new, unique name.
    */
   session(name = `js-${crypto.randomUUID()}`) {
     return new Session(this, name, (own) => this.#routed(own, name));
@@ -348,8 +348,8 @@ export class Session {
   }
 
   /**
-   * Ends the session. Resolves once what was said is learned from, after at most `wait`
-   * milliseconds, 10 seconds by default: the rest goes on in Ken.
+   * Ends the session. Resolves when Ken has learned from it, after at most `wait`
+   * milliseconds, 10 seconds by default. Ken completes the rest.
    * @param {{ wait?: number }} [options]
    */
   async end({ wait = 10_000 } = {}) {

@@ -31,7 +31,7 @@ export declare class KenRetriever extends BaseRetriever {
     }>[]>;
 }
 /**
- * A middleware for `createAgent`: each call of the model carries what Ken knows, and Ken learns
+ * A middleware for `createAgent`: each call of the model gets knowledge from Ken, and Ken learns
  * from the conversation.
  *
  * The agent's `thread_id` is the session's name, if the middleware is not made for a session.

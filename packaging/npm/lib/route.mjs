@@ -31,7 +31,7 @@ export function unconnected(error) {
 /**
  * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
  * client means, and to no other.
- * @param {(dead?: string) => Promise<import("../index.mjs").Place>} place Where Ken is. A started one is not where it died.
+ * @param {(dead?: string) => Promise<import("../index.mjs").Place>} place Where Ken is. If the server at the address dead has ended, another one is started.
  * @param {typeof fetch} [own] What the client would send with.
  * @param {Record<string, string>} [names] Headers for Ken.
  * @returns {typeof fetch}

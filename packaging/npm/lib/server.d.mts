@@ -19,7 +19,7 @@ export declare class Server {
     constructor(folder: string, program: () => string);
     /**
      * Where it is.
-     * @param {string} [dead] An address that takes no connections: the server of that one has died.
+     * @param {string} [dead] An address that refuses connections, because its server has ended.
      */
     address(dead?: string): Promise<Address>;
     /** Ends it, unless others use it, and waits for that. */

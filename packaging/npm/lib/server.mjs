@@ -8,7 +8,7 @@ import { KenError } from "./error.mjs";
 /** How long a start may take, in milliseconds. */
 const patience = 30_000;
 
-/** @typedef {{ url: string, key?: string }} Address Where a server is, and the key that requests need, unless it has keys of its own. */
+/** @typedef {{ url: string, key?: string }} Address Where a server is, and the key that requests need, unless it has its own keys. */
 
 /** @type {Map<string, Server>} */
 const servers = new Map();
@@ -47,7 +47,7 @@ export class Server {
 
   /**
    * Where it is.
-   * @param {string} [dead] An address that takes no connections: the server of that one has died.
+   * @param {string} [dead] An address that refuses connections, because its server has ended.
    */
   async address(dead) {
     if (dead !== undefined) {

@@ -5,7 +5,7 @@
 
     k = Ken()                                  # starts Ken for this folder
     k.remember("We deploy on Tuesdays.")
-    client = k.wrap(OpenAI())                  # its calls carry what Ken knows
+    client = k.wrap(OpenAI())                  # its calls get knowledge from Ken
 
 ``Ken`` and ``AsyncKen`` are the client. The modules ``ken.langchain``,
 ``ken.llama_index``, ``ken.openai_agents``, ``ken.litellm`` and ``ken.pydantic_ai``

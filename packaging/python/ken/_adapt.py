@@ -27,7 +27,7 @@ def prepare(ken: Ken, messages: Sequence[Mapping[str, Any]], session: str | None
 
 
 def answered(ken: Ken, turn: Turn | str | None, message: Mapping[str, Any] | None) -> None:
-    """Tell the answer of a turn, if there is one."""
+    """Pass Ken the answer of a turn, if there is one."""
     if turn is None or message is None:
         return
     try:

@@ -57,7 +57,7 @@ class AsyncKen:
         return self._now().console
 
     async def close(self) -> None:
-        """Let go of a server that was started: see Ken.close."""
+        """Release a server that was started: see Ken.close."""
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -80,7 +80,7 @@ class AsyncKen:
         return await asyncio.to_thread(ken.remember, text, about=about, rule=rule, source=source, key=key, session=session)
 
     async def recall(self, question: str, *, limit: int = 5, documents: bool = False) -> list[Claim]:
-        """Find what bears on a question: see Ken.recall."""
+        """Find the claims that are relevant to a question: see Ken.recall."""
         return await asyncio.to_thread((await self._started()).recall, question, limit=limit, documents=documents)
 
     async def forget(self, claim: str | Claim, *, reason: str = "") -> list[str]:
@@ -104,7 +104,7 @@ class AsyncKen:
         return await asyncio.to_thread((await self._started()).prepare, messages, session=session, model=model)
 
     async def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
-        """Tell the model's answer to a prepared turn: see Ken.answered."""
+        """Pass Ken the model's answer to a prepared turn: see Ken.answered."""
         await asyncio.to_thread((await self._started()).answered, turn, message)
 
 
@@ -140,7 +140,7 @@ class AsyncSession:
         return await self._ken.prepare(messages, session=self.name, model=model)
 
     async def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
-        """Tell the model's answer to a prepared turn: see Ken.answered."""
+        """Pass Ken the model's answer to a prepared turn: see Ken.answered."""
         await self._ken.answered(turn, message)
 
     async def remember(self, text: str, *, about: str | Sequence[str] = (), rule: bool | None = None) -> Claim:
@@ -148,7 +148,7 @@ class AsyncSession:
         return await self._ken.remember(text, about=about, rule=rule, session=self.name)
 
     async def messages(self) -> list[Mapping[str, Any]]:
-        """Return what was said: see Session.messages."""
+        """Return the messages: see Session.messages."""
         return await asyncio.to_thread((await self._session()).messages)
 
     async def note(self, messages: Sequence[Mapping[str, Any]]) -> None:
@@ -156,7 +156,7 @@ class AsyncSession:
         await asyncio.to_thread((await self._session()).note, messages)
 
     async def forget(self) -> None:
-        """Delete what was said: see Session.forget."""
+        """Delete the messages: see Session.forget."""
         await asyncio.to_thread((await self._session()).forget)
 
     async def end(self) -> None:
@@ -164,5 +164,5 @@ class AsyncSession:
         await asyncio.to_thread((await self._session()).end)
 
     async def learned(self) -> list[Claim]:
-        """End the conversation and return what came of it: see Session.learned."""
+        """End the conversation and return the outcome: see Session.learned."""
         return await asyncio.to_thread((await self._session()).learned)

@@ -55,13 +55,13 @@ class Ken:
         self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers, self._check)
 
     def _check(self) -> None:
-        """Take another server where the one that was started has died: anybody may listen at its address."""
+        """Take another server if the one that was started has ended: any program may now listen at its address."""
         with self._lock:
             if self._server is not None and not _server.alive(self._server):
                 self._http.url = self._hold()
 
     def _hold(self) -> str:
-        """Find or start a server. It has made a key unless it has keys already."""
+        """Find or start a server. It makes a key, unless it has keys already."""
         self._server = _server.acquire(self._project)
         if self._server.key:
             self._headers["X-Ken-Key"] = self._server.key
@@ -80,7 +80,7 @@ class Ken:
         return f"{url}/console/login?key={server.key}" if server and server.key else f"{url}/console/"
 
     def close(self) -> None:
-        """Let go of a server that was started. Clients that were wrapped can't be used afterwards."""
+        """Release a server that was started. Wrapped clients can't be used afterwards."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
@@ -113,7 +113,7 @@ class Ken:
         return _model.claim(self._http.send("POST", "/api/claims", body))
 
     def recall(self, question: str, *, limit: int = 5, documents: bool = False) -> list[Claim]:
-        """Find what bears on a question, best first.
+        """Find the claims that are relevant to a question, best first.
 
         ``documents`` looks among the pieces of the repository, too.
         """
@@ -179,7 +179,7 @@ class Ken:
         return _model.turn(self._http.send("POST", "/api/turns", body, timeout=timeout))
 
     def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
-        """Tell the model's answer to a prepared turn: a message of the role assistant.
+        """Pass Ken the model's answer to a prepared turn: a message of the role assistant.
 
         An answer that comes back in the conversation's next turn is known already, so this matters for
         the last one. A turn that is answered already is no error.
@@ -234,7 +234,7 @@ class Session:
         return self._ken.prepare(messages, session=self.name, model=model)
 
     def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
-        """Tell the model's answer to a prepared turn: see Ken.answered."""
+        """Pass Ken the model's answer to a prepared turn: see Ken.answered."""
         self._ken.answered(turn, message)
 
     def remember(self, text: str, *, about: str | Sequence[str] = (), rule: bool | None = None) -> Claim:
@@ -242,7 +242,7 @@ class Session:
         return self._ken.remember(text, about=about, rule=rule, session=self.name)
 
     def messages(self) -> list[Mapping[str, Any]]:
-        """Return what was said, oldest first, as Ken's journal has it: without system messages and secrets.
+        """Return the messages, oldest first, as Ken's journal has them: without system messages and secrets.
 
         Messages have ``role``, ``text``, and where they call or answer a tool ``tool_calls`` and ``tool_call_id``. They
         are deleted some days after the conversation was harvested. On a Ken with keys, this needs the
@@ -274,7 +274,7 @@ class Session:
         self._http.send("POST", "/api/turns", body)
 
     def forget(self) -> None:
-        """Delete what was said. What Ken has learned from it stays: see Ken.forget."""
+        """Delete the messages. Claims that Ken learned from them stay: see Ken.forget."""
         try:
             self._http.send("DELETE", "/api/sessions/" + part(self.name))
         except KenError as refused:
@@ -282,7 +282,7 @@ class Session:
                 raise
 
     def end(self) -> None:
-        """End the conversation. Ken then learns from it in the background. One in which nothing was said is no error."""
+        """End the conversation. Ken then learns from it in the background. A conversation without messages is no error."""
         try:
             self._http.send("POST", f"/api/sessions/{part(self.name)}/end")
         except KenError as refused:
@@ -290,7 +290,7 @@ class Session:
                 raise
 
     def learned(self) -> list[Claim]:
-        """End the conversation, wait until Ken has learned from it, and return what came of it."""
+        """End the conversation, wait until Ken has learned from it, and return the outcome."""
         self.end()
         until, pause = time.monotonic() + HARVEST_PATIENCE, 0.01
         while (view := self._view()) is not None:

@@ -17,7 +17,7 @@ TIMEOUT = 60.0  # seconds for an answer
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect could carry the key elsewhere."""
+    """A redirect could send the key to another server."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -30,7 +30,7 @@ def is_loopback(url: str) -> bool:
 
 
 class Connection:
-    """Sends requests to one address. It is safe for threads: each request has a connection of its own."""
+    """Sends requests to one address. It is safe for threads: each request has its own connection."""
 
     def __init__(self, url: str, headers: Mapping[str, str], check: Callable[[], None]) -> None:
         self.url = url
@@ -42,7 +42,7 @@ class Connection:
         self.opener = urllib.request.build_opener(*handlers)
 
     def address(self) -> str:
-        """Return the address. It is another one after the server of the last one has died."""
+        """Return the address. It changes if the server ends and another one is started."""
         self._check()
         return self.url
 

@@ -1,4 +1,4 @@
-"""What Ken answers with."""
+"""The types of Ken's answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Message = TypeVar("Message")
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that Ken knows, with what backs it."""
+    """A fact that Ken keeps, with its evidence."""
 
     id: str
     text: str
     status: str
     """observed, inferred, verified, hypothesis, disputed or superseded."""
     tier: str
-    """Verified, Inferred, Assumed or Guessed: how far the evidence carries it."""
+    """Verified, Inferred, Assumed or Guessed: how strong the evidence is."""
     kind: str
     about: tuple[str, ...]
-    """The things that it is about, the main one first."""
+    """The entities that it is about, the main one first."""
     rule: bool
-    """A rule is in every turn about its thing."""
+    """A rule is in every turn about its entity."""
     score: float | None
-    """How well it fits the question. None unless it was found by one."""
+    """How well it fits the question. None if it was not found by a question."""
     raw: Mapping[str, Any] = field(repr=False, compare=False)
-    """Everything that Ken says of it: see docs/openapi.json."""
+    """All its fields: see docs/openapi.json."""
 
 
 def claim(raw: Mapping[str, Any]) -> Claim:
@@ -47,7 +47,7 @@ class Endpoint:
     base_url: str
     """The same with /v1: the base URL of OpenAI's clients."""
     headers: dict[str, str]
-    """What each request has to carry. A key of Ken may be among them."""
+    """The headers that each request needs. They may include a key of Ken."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Insertion:
     """An index into the messages as they were sent."""
     text: str
     merge: bool
-    """Put it at the beginning of that message. Otherwise it is a user message of its own."""
+    """Put it at the beginning of that message. Otherwise it is a separate user message."""
 
 
 @dataclass(frozen=True)

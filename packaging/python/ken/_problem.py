@@ -1,4 +1,4 @@
-"""What can go wrong, and how Ken says it."""
+"""Ken's errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _again(message: str, code: str, field: str, hint: str, status: int) -> KenEr
 
 
 def of_answer(status: int, body: bytes, code: str | None) -> KenError:
-    """Read an error answer: a problem document (RFC 9457), or whatever stands between."""
+    """Read an error answer: a problem document (RFC 9457), or the answer of a proxy."""
     said: dict[str, object] = {}
     try:
         read = json.loads(body)

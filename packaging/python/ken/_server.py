@@ -31,7 +31,7 @@ class Server:
 
     url: str
     key: str
-    """What requests need. "" where the server has keys of its own."""
+    """The key that requests need. "" if the server has its own keys."""
     connection: socket.socket
     users: int = 0
 
@@ -54,7 +54,7 @@ def acquire(project: str) -> Server:
 
 
 def release(server: Server) -> None:
-    """Let go of a server. It ends some seconds after the last program has."""
+    """Release a server. It ends some seconds after the last program has released it."""
     with _lock:
         server.users -= 1
         if server.users > 0:
@@ -72,7 +72,7 @@ def _close() -> None:
 
 
 def program() -> str:
-    """Return the path of ken: KEN_BIN, else the one that the wheel carries, else that of PATH."""
+    """Return the path of ken: KEN_BIN, else the one in the wheel, else that of PATH."""
     if named := os.environ.get("KEN_BIN"):
         return named
     try:
@@ -86,7 +86,7 @@ def program() -> str:
 
 
 def alive(server: Server) -> bool:
-    """Whether a server still runs. It never writes after its welcome: what can be read is its end."""
+    """Whether a server still runs. It never writes after its first message, so a read returns only at its end."""
     try:
         return bool(server.connection.recv(1))  # which does not block
     except (BlockingIOError, InterruptedError):
@@ -155,7 +155,7 @@ def _address(binary: str, project: str) -> dict[str, str]:
                                hint=f"Run ken --dir {project} serve in a terminal to see more.")
             errors.seek(0)
             raise _refused(errors.read().decode(errors="replace"), project)
-    # It may outlive this process; while both live, somebody has to ask for its end.
+    # It may outlive this process; while both run, this thread waits for its end.
     threading.Thread(target=process.wait, name="ken", daemon=True).start()
     address: dict[str, str] = json.loads(line)
     return address

@@ -19,7 +19,7 @@ _OTHERS = ("Azure", "Bedrock", "Vertex", "Foundry")
 
 
 def api_of(client: object) -> str:
-    """Return the API that a client speaks: "openai" or "anthropic"."""
+    """Return the API that a client uses: "openai" or "anthropic"."""
     names = [c.__name__ for c in type(client).__mro__ if c.__module__.split(".")[0] in ("openai", "anthropic")]
     if not any(other in name for name in names for other in _OTHERS) and getattr(client, "_provider", None) is None:
         for api, own in (("openai", ("OpenAI", "AsyncOpenAI")), ("anthropic", ("Anthropic", "AsyncAnthropic"))):

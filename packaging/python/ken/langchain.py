@@ -159,7 +159,7 @@ def _role(message: BaseMessage) -> str:
         return "system"
     if isinstance(message, ChatMessage) and message.role in ("user", "system", "developer", "tool"):
         return message.role
-    return "assistant"  # nobody knows who speaks, so it is not the user
+    return "assistant"  # the author is unknown, so it is not the user
 
 
 def _from_journal(said: Mapping[str, Any]) -> BaseMessage | None:

@@ -10,7 +10,7 @@ __all__ = ["find_ken"]
 
 
 def find_ken() -> str:
-    """Return the path of the program that this package carries.
+    """Return the path of the program in this package.
 
     Raises FileNotFoundError where it was not installed, or was removed.
     """
