@@ -410,7 +410,7 @@ func testArchive(k *kit) {
 		k.wantEvents(id, 2)
 	})
 
-	k.sub("a claim that stands is refused", func(k *kit) {
+	k.sub("a valid claim is refused", func(k *kit) {
 		for _, status := range ken.Statuses() {
 			if status == ken.StatusSuperseded {
 				continue
@@ -426,7 +426,7 @@ func testArchive(k *kit) {
 		}
 	})
 
-	k.sub("what stands is not written as archived", func(k *kit) {
+	k.sub("a valid claim is not written as archived", func(k *kit) {
 		archived := func(c *ken.Claim) { c.ArchivedAt = epoch }
 		if c := k.get(k.write("it stands", archived)); !c.ArchivedAt.IsZero() {
 			k.Errorf("got %+v", c)
@@ -436,14 +436,14 @@ func testArchive(k *kit) {
 		}
 	})
 
-	k.sub("a new version that stands comes back", func(k *kit) {
+	k.sub("a new valid version restores it", func(k *kit) {
 		id := k.write("the freeze ends on Friday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch })
 		k.must(archive(k, id, ""))
 		k.write("the freeze ends on Friday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch })
 		k.wantEvents(id, 2)
 		k.write("the freeze ends on Monday", withKey("freeze"), func(c *ken.Claim) { c.ExpiresAt = epoch.Add(24 * time.Hour) })
 		if c := k.get(id); !c.ArchivedAt.IsZero() {
-			k.Errorf("it stands again, and is archived: %+v", c)
+			k.Errorf("it is valid again, but archived: %+v", c)
 		}
 		k.finds("freeze", id)
 	})

@@ -364,7 +364,7 @@ func testScan(k *kit) {
 	}{
 		{"all", all, every, []string{sure, unsure, scoped, expired}},
 		{"all, without a wish", all, nil, []string{sure, unsure, scoped, expired}},
-		{"what stands now", ken.Filter{Now: epoch.Add(time.Hour)}, every, []string{unsure, scoped}},
+		{"the valid claims", ken.Filter{Now: epoch.Add(time.Hour)}, every, []string{unsure, scoped}},
 		{"of little confidence", all, below, []string{unsure, scoped}},
 		{"of one scope", ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRun, ID: "1"}}}, below, []string{scoped}},
 		{"superseded", all, func(g store.Glance) bool { return g.SupersededBy == unsure }, []string{sure}},

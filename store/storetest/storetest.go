@@ -252,7 +252,7 @@ func (k *kit) get(id string) ken.Claim {
 			return c
 		}
 	}
-	k.Fatalf("claim %s is gone", id)
+	k.Fatalf("claim %s is missing", id)
 	return ken.Claim{}
 }
 
@@ -398,7 +398,7 @@ func testUnclean(k *kit) {
 				k.Errorf("%s… is in what was kept: %s", secret[:4], kept)
 			}
 			if !strings.Contains(k.get(id).Text, "on Fridays") {
-				k.Errorf("the rest of the text is gone: %q", k.get(id).Text)
+				k.Errorf("the rest of the text is missing: %q", k.get(id).Text)
 			}
 		}
 	})

@@ -206,7 +206,7 @@ func testOutlinesFollow(k *kit, p Readable) {
 	k.transition(id, ken.StatusDisputed)
 	k.wantKnown(p, "checkout")
 	if got := k.outline(p, "checkout"); got.Records != 0 {
-		k.Errorf("a disputed claim is told of: %+v", got)
+		k.Errorf("a disputed claim is returned: %+v", got)
 	}
 	k.transition(id, ken.StatusVerified)
 	k.wantKnown(p, "+checkout")
@@ -412,7 +412,7 @@ func testOutlinesFilter(k *kit, _ Readable) {
 					told = append(told, names[id])
 				}
 				if !sameSet(told, want) {
-					k.Errorf("%s: told of %q, want %q", tt.name, told, want)
+					k.Errorf("%s: got %q, want %q", tt.name, told, want)
 				}
 				if !cmp.Equal(kept, f) {
 					k.Errorf("%s: the caller's filter became %+v", tt.name, f)
@@ -446,7 +446,7 @@ func (k *kit) structural(id string) ken.Claim {
 			return c
 		}
 	}
-	k.Fatalf("claim %s is gone", id)
+	k.Fatalf("claim %s is missing", id)
 	return ken.Claim{}
 }
 

@@ -322,7 +322,7 @@ func testSupersede(k *kit) {
 			k.Errorf("the first is now superseded by %q", got.SupersededBy)
 		}
 		if got := k.get(c); got.Status != ken.StatusObserved {
-			k.Errorf("the one that stands is now %s", got.Status)
+			k.Errorf("the valid claim is now %s", got.Status)
 		}
 	})
 
@@ -383,7 +383,7 @@ func testHistory(k *kit) {
 		}
 	})
 
-	k.sub("the successor's tells of it too", func(k *kit) {
+	k.sub("the successor's history has it too", func(k *kit) {
 		old, next := k.write("payments uses sagas"), k.write("payments uses two-phase commit")
 		k.supersede(old, next)
 		if types := k.historyTypes(next); !slices.Equal(types, []ken.EventType{ken.EventWritten, ken.EventSuperseded}) {
