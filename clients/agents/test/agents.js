@@ -1,4 +1,4 @@
-// An agent's program in a home of its own, in front of a gateway that knows the claim.
+// An agent's program with a separate home folder, in front of a gateway that knows the claim.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -45,8 +45,8 @@ export async function setup(t, program) {
     assert.equal(code, 0, `${program} ${args.join(' ')} ended with ${code}: ${said}`);
     return said;
   };
-  // asked are the requests for the agent's turns that have arrived since the last call: those
-  // that offer tools, and what only fills the provider's cache left out.
+  // asked returns the requests for the agent's turns that have arrived since the last call:
+  // those that offer tools, without those that only fill the provider's cache.
   const asked = async () => {
     const all = await s.up.requests();
     await s.up.forget();
@@ -67,7 +67,7 @@ function block(request) {
   return { at, text: JSON.stringify(messages[at]), next: messages[at + 1] };
 }
 
-// beforeQuestion checks that the block stands right before what the user asked.
+// beforeQuestion checks that the block is right before the user's question.
 export function beforeQuestion(request) {
   const { next } = block(request);
   assert.ok(next?.role === 'user' && bytes.texts(next).some((text) => text.includes(question)), `behind the block: ${JSON.stringify(next)}`);
@@ -93,9 +93,9 @@ export async function session(s, agent) {
   return found[0];
 }
 
-// apart checks a conversation that begins with the words of the one before it, but is
-// answered with a recording, and goes on in another process: it is another session, and it
-// keeps every byte that was sent.
+// apart checks a conversation that begins with the words of the earlier one, gets a
+// recorded answer, and continues in another process. It is a separate session, and keeps
+// every byte that was sent.
 export async function apart(s, recording, begin, goOn) {
   const [{ id }] = await settled(s, (all) => all.length === 1);
   await s.up.next({ recording });
@@ -113,8 +113,8 @@ export async function apart(s, recording, begin, goOn) {
   assert.equal(all.find((i) => i.id === id).messages, first.messages);
 }
 
-// settled returns the sessions once a check accepts them: what was said is journaled behind
-// the client's back.
+// settled returns the sessions once a check accepts them, because messages are journaled
+// after the answer.
 async function settled(s, check) {
   for (let i = 0; ; i++) {
     const all = await s.sessions();

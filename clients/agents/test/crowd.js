@@ -1,6 +1,6 @@
-// Forty conversations of eight agents, which all begin with the same words, over one
-// gateway: each has a session of its own, goes on in it from another process, and keeps
-// what it was sent. It takes minutes, so it is run by hand:
+// Forty conversations of eight agents begin with the same words, over one gateway. Each
+// has a separate session, continues in it from another process, and keeps its blocks.
+// It takes minutes, so it is run by hand:
 //
 //   make clients && (cd clients/agents && node --test test/crowd.js)
 
@@ -20,8 +20,9 @@ import { claim, question } from '../../node/test/sides.js';
 const each = 5; // conversations of an agent
 const atOnce = 2;
 
-// varied stands before the recorded provider and makes no two answers equal, as no model
-// does: a word and the ids of calls are others in each. What is upgraded passes as it is.
+// varied is a proxy of the recorded provider that makes all answers different, as with a
+// real model: each has another word and other ids of calls. Upgraded connections pass
+// unchanged.
 async function varied(t, target) {
   const { hostname, port } = new URL(target);
   let n = 0;
@@ -54,7 +55,7 @@ async function varied(t, target) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-// agents are the programs, how each is configured for a gateway, how it begins and goes on.
+// agents lists the programs, and how each is configured for a gateway, begins and continues.
 const codex = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
 const agents = (url) => ({
   'Claude Code': {
@@ -157,8 +158,8 @@ async function run(path, args, cwd, env) {
   assert.equal(code, 0, `${path} ${args.join(' ')} ended with ${code}: ${said}`);
 }
 
-// settled returns the sessions once they stay as they are: what was said is journaled behind
-// the client's back.
+// settled returns the sessions once they no longer change, because messages are journaled
+// after the answer.
 async function settled(sessions) {
   for (let last = '', same = 0; ; ) {
     const now = await sessions();

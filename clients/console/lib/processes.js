@@ -15,8 +15,8 @@ const ken = process.env.KEN_BIN ?? built('ken');
 const furnish = process.env.FURNISH_BIN ?? built('furnish');
 const upstream = process.env.KEN_UPSTREAM_BIN ?? built('upstream');
 
-// The programs run as a user of their own. Nothing else of what is set here is to reach a
-// model provider.
+// The programs run with their own environment, so that no key of this environment reaches
+// a model provider.
 const user = mkdtempSync(join(tmpdir(), 'ken-user-'));
 process.on('exit', () => rmSync(user, { recursive: true, force: true }));
 const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), XDG_STATE_HOME: user, XDG_CONFIG_HOME: user };
@@ -26,8 +26,8 @@ const run = promisify(execFile);
 const address = /http:\/\/127\.0\.0\.1:\d+/;
 
 // launch starts a program and waits for the first address that it prints. stop ends it by
-// how, and waits until it has ended. What it says after that is read and kept, so that it
-// never waits for a reader.
+// how, and waits until it has ended. Its later output is read and kept, so that it never
+// waits for a reader.
 async function launch(file, args, how) {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
   let said = '';
@@ -73,7 +73,7 @@ export async function unlock(dir) {
 // provider starts the recorded model provider. Its address has no /v1.
 export const provider = () => launch(upstream, [], (child) => child.stdin.end());
 
-// serve starts ken serve on a project, whose keys the user agrees to. It ends with a SIGTERM,
+// serve starts ken serve on a project, after ken trust for its keys. It ends with a SIGTERM,
 // as a user would end it.
 export async function serve(dir, upstreamURL, ...args) {
   await run(ken, ['--dir', dir, 'trust', '--yes'], { env });

@@ -1,7 +1,6 @@
-// A furnished project behind a ken serve: one that tests share which only look, and one for
-// each file of tests that change something. All are in front of one provider, and have one
-// browser. Whoever imports this has them started with the first test that asks, and ended
-// after the last one.
+// A furnished project with a ken serve. Tests that only read share one; each file of tests
+// that change something has another one. All use one provider and one browser. They start
+// with the first test that needs them, and end after the last one.
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -9,7 +8,7 @@ import * as browser from './browser.js';
 import * as processes from './processes.js';
 import { forget, watch } from './watch.js';
 
-// parts are what is to be ended, the last one first. A hook that is set within a test ends
+// parts are the programs to end, the last one first. A hook that is set within a test ends
 // with that test, so this one is set here.
 const parts = [];
 after(async () => {
@@ -25,8 +24,8 @@ function provider() {
   return upstream;
 }
 
-// furnished returns a project with a server, started once something of it is asked for.
-// Without keys, whoever reaches it may do everything.
+// furnished returns a project with a server, which starts at the first use. Without
+// keys, every visitor may do everything.
 export function furnished({ keys = true } = {}) {
   let started;
 
@@ -70,7 +69,7 @@ export function furnished({ keys = true } = {}) {
     await Promise.all([page.waitForURL((to) => !to.pathname.endsWith('/login')), page.press('input[name=key]', 'Enter')]);
   }
 
-  // visit returns the cookies of somebody who has logged in with a key.
+  // visit returns the cookies of a visitor who has logged in with a key.
   function visit(key) {
     if (!visits.has(key)) {
       visits.set(key, (async () => {
@@ -86,10 +85,10 @@ export function furnished({ keys = true } = {}) {
     return visits.get(key);
   }
 
-  // page opens an empty page in a context of its own, which ends with the test: kind is
-  // desktop or phone, scheme is light or dark, and key is who has logged in; without one,
-  // nobody has. more is for Playwright's newContext. The page is watched from its first
-  // request on: see watch.js.
+  // page opens an empty page in a new context, which ends with the test. kind is desktop
+  // or phone, scheme is light or dark, and key is the key of the visitor; without it, the
+  // visitor has not logged in. more is for Playwright's newContext. The page is watched
+  // from its first request on: see watch.js.
   async function page(t, kind, scheme, key, more) {
     const { url } = await start();
     const context = await browser.context(kind, scheme, key === undefined ? undefined : await visit(key), more);
@@ -100,9 +99,9 @@ export function furnished({ keys = true } = {}) {
   // desks are pages that stay open for the next test of the same kind, scheme and key.
   const desks = new Map();
 
-  // look opens a path for a test that only looks, with somebody logged in, in a page that
-  // was used before: that is much sooner there than a new one. Only one test may look at a
-  // time for a kind, scheme and key.
+  // look opens a path for a test that only reads, for a logged-in visitor, in a page that
+  // was used before, because that is much faster than a new one. Only one test at a time
+  // may use it for a kind, scheme and key.
   async function look(kind, scheme, key, path, status = 200) {
     const { url } = await start();
     const which = `${kind} ${scheme} ${key}`;
@@ -127,8 +126,8 @@ export function furnished({ keys = true } = {}) {
     return response;
   }
 
-  // chat has one turn go through the gateway to the recorded provider, as an agent's
-  // client does, and returns the turn's id. The recorded answer is not about what was asked.
+  // chat sends one turn through the gateway to the recorded provider, as an agent's client
+  // does, and returns the turn's id. The recorded answer does not fit the question.
   async function chat(key, session, text, agent = 'agent-build') {
     const { url } = await start();
     const response = await fetch(`${url}/v1/chat/completions`, {
@@ -141,8 +140,8 @@ export function furnished({ keys = true } = {}) {
     return response.headers.get('x-ken-turn');
   }
 
-  // api asks the REST API with the operator's key and returns what it says, or the status
-  // where it refuses. It is how tests find out whether what a page did is really so.
+  // api calls the REST API with the operator's key and returns the answer, or the status
+  // of a refusal. Tests use it to check the effect of a page.
   async function api(path, method = 'GET', body) {
     const { url, project } = await start();
     const response = await fetch(`${url}/api/${path}`, {

@@ -1,12 +1,12 @@
-// What a page does that it should not. Everything is recorded from the first request on,
-// and looked at when a test asks.
+// Unwanted actions of a page. Everything is recorded from the first request on, and
+// checked when a test asks.
 
 import assert from 'node:assert/strict';
 
 const watched = new WeakMap();
 
-// recorder runs in the page, before anything of its own. A shift right after an input is
-// what the user wanted.
+// recorder runs in the page, before the page's own scripts. A shift right after an input
+// is allowed.
 function recorder() {
   const seen = { policy: [], shifts: [] };
   Object.defineProperty(window, 'kenSeen', { value: seen });
@@ -36,7 +36,7 @@ export async function watch(page, origin) {
   page.on('popup', (p) => faults.push(`it opened ${p.url()}`));
   page.on('pageerror', (e) => faults.push(`a script failed: ${e.message}`));
   page.on('console', (m) => {
-    // That a page has another status than 200 is the business of whoever opened it.
+    // The caller that opened the page checks its status.
     if ((m.type() === 'error' || m.type() === 'warning') && !m.text().startsWith('Failed to load resource')) faults.push(`the console says: ${m.text().slice(0, 400)}`);
   });
   page.on('response', (r) => {
@@ -58,8 +58,8 @@ export function forget(page) {
 // requests are the addresses that a page has asked for, in order.
 export const requests = (page) => watched.get(page).requests;
 
-// hostile lists what a page did that nothing in it should be able to do: a script that
-// ran, a request to elsewhere, a breach of its policy, an error.
+// hostile lists forbidden actions of a page: a script that ran, a request to another
+// server, a violation of its policy, an error.
 export async function hostile(page) {
   const { faults } = watched.get(page);
   const { pwned, policy } = await page.evaluate(() => ({ pwned: window.pwned, policy: window.kenSeen.policy }));
@@ -68,15 +68,15 @@ export async function hostile(page) {
   return out;
 }
 
-// noHostile fails if hostile has anything to say.
+// noHostile fails if hostile lists anything.
 export async function noHostile(page) {
   assert.deepEqual(await hostile(page), []);
 }
 
-// A page that moves by less than this, as Cumulative Layout Shift counts, stands still.
+// A smaller Cumulative Layout Shift than this does not count.
 const still = 0.02;
 
-// shifts lists what moved on a page since it was opened, [] if it stood still.
+// shifts lists what moved on a page since it was opened; [] if nothing did.
 export async function shifts(page) {
   const list = await page.evaluate(() => {
     window.kenSeen.take();

@@ -1,4 +1,4 @@
-// What happens elsewhere shows by itself, and disturbs nobody.
+// Changes by other programs appear on the page without a reload, and do not disturb the user.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

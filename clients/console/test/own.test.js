@@ -1,4 +1,4 @@
-// What a developer sees, whose key asks and reads and can't operate: their own turns.
+// A developer with a key for chat and read, but not operate, sees their own turns.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

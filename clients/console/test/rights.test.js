@@ -6,10 +6,10 @@ import { hostilePages, pages } from '../lib/pages.js';
 import { api, look, start } from '../lib/rig.js';
 import { hostile } from '../lib/watch.js';
 
-// What only those may open who may operate: it tells of everybody's conversations.
+// Pages for operators only: they show the conversations of all visitors.
 const operators = ['sessions', 'jobs'];
 
-// What is about one thing of this owner's: nobody else finds it.
+// Pages about one item of this owner: no other owner finds them.
 const owned = /^(claim|turn|session|hostile (?!turns|search|agent|entit|file|narrowing|problem))(?!s)/;
 
 // other asks for pages with the cookie of another owner, without a look at them.
@@ -27,7 +27,7 @@ describe('with a key of another owner', { concurrency: 1 }, () => {
       if (owned.test(p.name)) assert.equal(response.status(), 404);
       else assert.ok(response.status() < 500, `${response.status()}`);
       const content = await response.text();
-      // That a thing is not there may be said with the name from the address.
+      // The message that an item does not exist may contain the name from the address.
       const told = [project.markers.own, 'Ana ', 'agent-build', 'Calls to the bank are made three times'].filter((word) => content.includes(word) && !p.path(project).includes(word));
       assert.deepEqual(told, []);
     });
@@ -50,7 +50,7 @@ describe('with a key that may read', { concurrency: 1 }, () => {
       const barred = operators.includes(p.name);
       const it = await look('desktop', 'light', project.keys.reader, p.path(project), barred ? 403 : 200);
       const posts = await it.locator('form[method=post]').evaluateAll((list) => list.map((f) => new URL(f.action).pathname));
-      // Logging out and the colours are one's own.
+      // Every visitor may log out and choose colours.
       assert.deepEqual(posts.filter((path) => !/\/(logout|theme)$/.test(path)), []);
       const buttons = await it.locator('main button:visible').allTextContents();
       assert.deepEqual(buttons.filter((text) => !/^(Search|Find|Explain|Show|Compare|Show side by side|Look)/.test(text.trim())), []);

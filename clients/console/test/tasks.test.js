@@ -1,5 +1,5 @@
-// What people come for, done by whoever reads the pages and knows no address: with how many
-// clicks and keys.
+// The usual tasks of people who read the pages and know no address: the number of clicks
+// and keys.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,8 +11,8 @@ import { noHostile } from '../lib/watch.js';
 const { start, page, go, chat, api } = furnished();
 const row = figures('Five tasks, from the overview on', 'task', 'clicks', 'keys', 'seconds');
 
-// begin opens the overview for somebody with hands; done notes what it took, and fails
-// where it took more than most.
+// begin opens the overview and counts the user's actions; done records their number,
+// and fails above the limit most.
 async function begin(t) {
   const { project } = await start();
   const it = await page(t, 'desktop', 'light', project.keys.operator);

@@ -1,4 +1,4 @@
-// What the gateway adds to a request, and what it leaves alone.
+// Tests what the gateway adds to a request, and what it does not change.
 
 import assert from 'node:assert/strict';
 
@@ -64,8 +64,8 @@ export function headers(request) {
   return out;
 }
 
-// wiretap is a fetch that keeps what it was answered. It hears every answer to its
-// end, also where a client has heard enough and aborts.
+// wiretap is a fetch that records the answers. It reads every answer to its end,
+// also if a client aborts earlier.
 export function wiretap() {
   const heard = [];
   const tapped = async (input, init) => {
