@@ -28,10 +28,10 @@ func TestWhatASessionLearned(t *testing.T) {
 		t.Fatal("no session says what it learned and what was said")
 	}
 	_, p = get(t, c, "/console/sessions/"+id)
-	p.says("What it learned", "What was said")
+	p.says("What it learned", "Messages and blocks")
 	_, p = get(t, c, "/console/sessions/"+id, reader)
 	p.says("What it learned")
-	p.hides("What was said")
+	p.hides("Messages and blocks")
 	if p.has(`[id^="m-"]`) {
 		t.Error("a reader is shown what was said")
 	}

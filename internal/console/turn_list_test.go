@@ -139,7 +139,7 @@ func TestOwnTurns(t *testing.T) {
 		t.Error("the list of sessions is not the developer’s own")
 	}
 	_, p = get(t, c, "/console/sessions/s-dev", dev)
-	p.says("What was said and given", "On which port does the ledger listen?", "I see.")
+	p.says("Messages and blocks", "On which port does the ledger listen?", "I see.")
 	// Who can only read has no turns, and a name alone opens nothing where there are no keys.
 	_, p = get(t, c, "/console/turns", access.Principal{Name: "dev", Owner: ken.DefaultOwner, Rights: []access.Right{access.Read}})
 	p.says("need the right operate")

@@ -59,7 +59,7 @@ func newSources(m *Metrics) *sources {
 		up:          desc("gauge", "ken_source_up", "1 when a source of gauges answered this scrape in time, 0 when it is left out.", "source"),
 		keyRequests: desc("counter", "ken_key_requests_total", "Requests that keys made of the upstream, by the model that answered; none for those that failed.", "key", "owner", "model"),
 		keyTokens:   desc("counter", "ken_key_tokens_total", "Tokens that keys used, as the upstream counted them, by type: input, of these cached, and output.", "key", "owner", "model", "type"),
-		keyCost:     desc("counter", "ken_key_cost_total", "What that cost, by gateway.prices; models without a price are left out.", "key", "owner", "model"),
+		keyCost:     desc("counter", "ken_key_cost_total", "The cost of that, by gateway.prices; models without a price are left out.", "key", "owner", "model"),
 	}
 	s.descs = all
 	return s

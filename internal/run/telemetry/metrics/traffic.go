@@ -10,7 +10,7 @@ import (
 var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 
 func (m *Metrics) declareTraffic() {
-	m.requests = m.counterVec("ken_http_requests_total", "HTTP requests that were answered, by route pattern and class of the status; 0xx is one whose client went away first.", "route", "status")
+	m.requests = m.counterVec("ken_http_requests_total", "HTTP requests that were answered, by route pattern and class of the status; 0xx means that the client disconnected first.", "route", "status")
 	m.duration = &histograms{vec: m.histogramVec("ken_http_request_duration_seconds", "Time from an HTTP request to the end of its answer.", requestBuckets, "route")}
 	m.first = &histograms{vec: m.histogramVec("ken_http_first_byte_seconds", "Time from an HTTP request to the first byte of its answer.", requestBuckets, "route")}
 	m.streams = m.gaugeVec("ken_http_streams", "Answers that are streamed at the moment.").WithLabelValues()
