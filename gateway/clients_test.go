@@ -126,9 +126,16 @@ func TestOllamaPathsPassBesideKens(t *testing.T) {
 		}
 	}
 	up.Forget()
-	for path, status := range map[string]int{"/api/openapi.json": 200, "/api/claims": 200, "/api/claims/nothing/here": 404, "/api/claims/": 404, "/api": 404, "/api/": 404} {
+	for path, status := range map[string]int{"/api/openapi.json": 200, "/api/claims": 200, "/api/claims/nothing/here": 404, "/api/claims/": 404, "/api": 404, "/api/": 404,
+		"/api/claim": 404, "/api/serch?q=x": 404, "/api/entity/payments": 404, "/api/dependancies": 404, "/api/constraint": 404, "/api/sesions/s/end": 404, "/api/export.": 404} {
 		if got := do(t, request(t, http.MethodGet, g.URL+path, "")); got.StatusCode != status || len(up.Requests()) > 0 {
 			t.Errorf("%s: %d, and %d requests passed on", path, got.StatusCode, len(up.Requests()))
+		}
+	}
+	for _, path := range []string{"/api/models", "/api/v1/chat", "/api/tags", "/api/tokens", "/api/user", "/api/turnstile", "/api/clients", "/api/rerank", "/api/logs", "/api/audio/speech"} {
+		up.Forget()
+		if do(t, request(t, http.MethodGet, g.URL+path, "")); len(up.Requests()) != 1 {
+			t.Errorf("%s is not passed on", path)
 		}
 	}
 	alone := start(t, l, "", withAPI(l))

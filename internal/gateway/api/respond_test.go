@@ -78,6 +78,11 @@ func TestProblems(t *testing.T) {
 		{"supersede by nothing", "POST", "/api/claims/" + c.ID + "/supersede", "{}", nil, 400, "invalid", []string{"by"}},
 		{"body where there is none", "POST", "/api/attention/000000000000/dismiss", `{"x":1}`, nil, 400, "invalid", []string{"x"}},
 		{"no item", "POST", "/api/attention/000000000000/dismiss", "", nil, 404, "not_found", []string{"item"}},
+		{"collection that is misspelled", "GET", "/api/serch?q=x", "", nil, 404, "no_route", []string{"Did you mean /api/search?"}},
+		{"collection in the singular", "GET", "/api/entity/payments", "", nil, 404, "no_route", []string{"/api/entities/{name}?"}},
+		{"part that is misspelled", "GET", "/api/claims/" + c.ID + "/histroy", "", nil, 404, "no_route", []string{"/api/claims/{id}/history?"}},
+		{"no part of a collection", "GET", "/api/jobs/1/2/3", "", nil, 404, "no_route", []string{"Use one of /api/jobs, /api/jobs/{job}, /api/jobs/{job}/retry."}},
+		{"nothing like a path", "GET", "/api/weather", "", nil, 404, "no_route", []string{"openapi.json"}},
 		{"no problem", "GET", "/api/problems/none", "", nil, 404, "not_found", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,11 +75,47 @@ var routes struct {
 }
 
 // Serves reports whether a path belongs to a collection of the API, such as /api/claims, even if
-// nothing exists at the path. Paths of other programs under /api do not.
+// nothing exists at the path. A misspelled collection counts as one of the API. Paths of other
+// programs under /api do not.
 func (*API) Serves(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, Prefix), "/")
 	return first == "" || !strings.HasPrefix(path, Prefix) ||
-		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
+		slices.ContainsFunc(table(), func(r *route) bool { return meant(first, r.segments()[0]) })
+}
+
+// meant reports whether a part of a path is name, misspelled or in the singular.
+func meant(given, name string) bool {
+	return given == name || nearest(given, []string{name}) != "" ||
+		strings.HasSuffix(name, "ies") && strings.TrimSuffix(given, "y") == strings.TrimSuffix(name, "ies")
+}
+
+// noRoute is the error for a path that no route has. It suggests the paths that were probably meant.
+func noRoute(given []string) error {
+	p := problemf(codeNoRoute, "There is nothing at this path.")
+	p.Try = "All paths are in " + Prefix + "openapi.json."
+	var near []string
+	for _, rt := range table() {
+		pattern := rt.segments()
+		if len(given) == 0 || !meant(given[0], pattern[0]) {
+			continue
+		}
+		same := len(pattern) == len(given)
+		for i := 1; same && i < len(given); i++ {
+			_, free := variable(pattern[i])
+			same = free || meant(given[i], pattern[i])
+		}
+		if same {
+			p.Try = "Did you mean " + rt.path + "?"
+			return p
+		}
+		if !slices.Contains(near, rt.path) {
+			near = append(near, rt.path)
+		}
+	}
+	if len(near) > 0 {
+		p.Try = "Use one of " + strings.Join(near, ", ") + "."
+	}
+	return p
 }
 
 // routeMatch is the route of a request, with its path variables.
@@ -92,7 +128,7 @@ type routeMatch struct {
 func findRoute(r *http.Request) (routeMatch, error) {
 	given, ok := split(r.URL.EscapedPath())
 	if !ok {
-		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
+		return routeMatch{}, noRoute(nil)
 	}
 	method := r.Method
 	if method == http.MethodHead {
@@ -110,7 +146,7 @@ func findRoute(r *http.Request) (routeMatch, error) {
 		allow = append(allow, rt.method)
 	}
 	if allow == nil {
-		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
+		return routeMatch{}, noRoute(given)
 	}
 	list := allowed(allow)
 	if method == http.MethodOptions {
