@@ -217,9 +217,6 @@ func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault)
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
-	if !utf8.Valid(args) {
-		return nil, []argumentFault{{"", "the arguments are not valid UTF-8"}}
-	}
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
 	var v any
@@ -232,14 +229,20 @@ func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault)
 	if err != nil {
 		return nil, []argumentFault{{"", "the arguments are not JSON: " + err.Error()}}
 	}
-	c := checker{}
+	c := checker{valid: utf8.Valid(args)}
 	c.check(s.root, "", v)
+	if !c.valid && len(c.faults) == 0 {
+		c.add("", "the arguments are not valid UTF-8")
+	}
 	return args, c.faults
 }
 
 // checker collects all faults of a value, so that a model can correct a call in one step. It
 // supports the keywords that schemaFor writes.
-type checker struct{ faults []argumentFault }
+type checker struct {
+	faults []argumentFault
+	valid  bool // the arguments are valid UTF-8
+}
 
 func (c *checker) add(field, format string, args ...any) {
 	if len(c.faults) < maxFaults {
@@ -275,6 +278,8 @@ func (c *checker) check(s *jsonschema.Schema, field string, v any) {
 		switch {
 		case !ok:
 			c.add(field, "is %s, expected %s", quoteValue(v), expected(s))
+		case !c.valid && strings.ContainsRune(text, utf8.RuneError): // the decoder puts it where a text is not UTF-8
+			c.add(field, "is not valid UTF-8")
 		case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
 			c.add(field, "is %s, expected %s%s", quoteValue(v), expected(s), suggest(text, enumNames(s.Enum)))
 		case s.MinLength != nil && n < *s.MinLength:

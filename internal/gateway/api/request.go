@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -53,11 +55,11 @@ func (c *call) readBody(w http.ResponseWriter) error {
 }
 
 // decodeStrict reads one JSON value into v. It refuses content that would be lost: unknown and
-// repeated fields, and anything after the value. Its errors name the field.
+// repeated fields, text that is not UTF-8, and anything after the value. Its errors name the field.
 func decodeStrict(b []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
+	dec := bodyReader{json.NewDecoder(bytes.NewReader(b)), utf8.Valid(b)}
 	dec.UseNumber()
-	if err := checkFields(dec, reflect.TypeOf(v), "", maxDepth); err != nil {
+	if err := dec.checkFields(reflect.TypeOf(v), "", maxDepth); err != nil {
 		var e *ken.Error
 		if errors.As(err, &e) {
 			return err
@@ -98,8 +100,14 @@ func expectedJSON(t reflect.Type) string {
 // maxDepth is the maximum nesting of a request's body. A claim's Body field may be nested itself.
 const maxDepth = 64
 
+// bodyReader reads a request's body token by token.
+type bodyReader struct {
+	*json.Decoder
+	valid bool // the body is valid UTF-8
+}
+
 // checkFields reads one value and returns an error for a member that t has no field for.
-func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+func (dec bodyReader) checkFields(t reflect.Type, path string, depth int) error {
 	tok, err := dec.Token()
 	if err != nil {
 		return err
@@ -110,16 +118,19 @@ func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) erro
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if text, ok := tok.(string); ok {
+		return dec.checkText(text, path)
+	}
 	switch tok {
 	case json.Delim('{'):
-		return checkMembers(dec, t, path, depth)
+		return dec.checkMembers(t, path, depth)
 	case json.Delim('['):
 		var elem reflect.Type
 		if t != nil && t.Kind() == reflect.Slice && !hasOwnJSON(t) {
 			elem = t.Elem()
 		}
 		for i := 0; dec.More(); i++ {
-			if err := checkFields(dec, elem, path+"["+strconv.Itoa(i)+"]", depth-1); err != nil {
+			if err := dec.checkFields(elem, path+"["+strconv.Itoa(i)+"]", depth-1); err != nil {
 				return err
 			}
 		}
@@ -128,7 +139,16 @@ func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) erro
 	return err
 }
 
-func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+// checkText returns an error for a text that was not valid UTF-8. The decoder has put U+FFFD where it
+// was not.
+func (dec bodyReader) checkText(s, path string) error {
+	if dec.valid || !strings.ContainsRune(s, utf8.RuneError) {
+		return nil
+	}
+	return invalid(printable(cmp.Or(path, "body"), 120), "not valid UTF-8", "Convert it to UTF-8 first.")
+}
+
+func (dec bodyReader) checkMembers(t reflect.Type, path string, depth int) error {
 	var fields map[string]reflect.Type
 	if t != nil && t.Kind() == reflect.Struct && !hasOwnJSON(t) {
 		fields = fieldsOf(t)
@@ -145,11 +165,14 @@ func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) err
 			return invalid(printable(at, 120), "given twice", "Keep one of the two.")
 		}
 		seen[name] = true
+		if err := dec.checkText(name, at); err != nil {
+			return err
+		}
 		ft, ok := fields[name]
 		if !ok && fields != nil {
 			return unknownField(at, name, fields)
 		}
-		if err := checkFields(dec, ft, at, depth-1); err != nil {
+		if err := dec.checkFields(ft, at, depth-1); err != nil {
 			return err
 		}
 	}

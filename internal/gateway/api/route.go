@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/access"
 )
@@ -141,6 +142,11 @@ func findRoute(r *http.Request) (routeMatch, error) {
 			continue
 		}
 		if rt.method == method {
+			for name, v := range vars {
+				if !utf8.ValidString(v) {
+					return routeMatch{}, invalid(name, "not valid UTF-8", "Convert it to UTF-8 first.")
+				}
+			}
 			return routeMatch{route: rt, path: vars}, nil
 		}
 		allow = append(allow, rt.method)
