@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
@@ -31,7 +33,7 @@ type RenameRequest struct {
 	Name string `json:"name" jsonschema:"the new one; the old one keeps working"`
 }
 
-// DescribeRequest describes an entity. Fields that are left out stay unchanged.
+// DescribeRequest describes an entity. It has a type, a text or both. A field that is left out stays unchanged.
 type DescribeRequest struct {
 	Type string `json:"type,omitempty" jsonschema:"person, project, system, tool, concept, skill or unknown"`
 	Text string `json:"text,omitempty" jsonschema:"its name as people write it, and what it is, as in Payments: moves the money"`
@@ -220,6 +222,9 @@ func (a *API) renameEntity(c *call) (*reply, error) {
 
 func (a *API) describeEntity(c *call) (*reply, error) {
 	req := c.body.(*DescribeRequest)
+	if strings.TrimSpace(req.Type) == "" && strings.TrimSpace(req.Text) == "" {
+		return nil, invalid("text", "empty, and so is type", "Say what "+strconv.Quote(printable(c.path["name"], 60))+" is with type, with text or with both.")
+	}
 	return a.change(c, func(e *edit.Editor) (ken.Claim, error) {
 		return e.Describe(c.ctx(), c.path["name"], req.Type, req.Text)
 	})

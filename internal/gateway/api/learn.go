@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -67,6 +69,11 @@ var learnRoute = &route{
 
 func (a *API) learn(c *call) (*reply, error) {
 	req := c.body.(*LearnRequest)
+	for field, list := range map[string][]string{"tags": req.Tags, "entities": req.Entities, "about": req.About} {
+		if i := slices.IndexFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" }); i >= 0 {
+			return nil, invalid(field+"["+strconv.Itoa(i)+"]", "empty", "Give a name, or leave it out.")
+		}
+	}
 	want := req.claim()
 	want.Project = cmp.Or(want.Project, c.who.Project)
 	want.Actor = c.actor()
