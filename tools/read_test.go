@@ -144,6 +144,27 @@ func TestListGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
+func TestListOfRulesAndOfDependencies(t *testing.T) {
+	k := newKit(t)
+	for i := range 5 {
+		k.operator(fmt.Sprintf("Shelf %d holds gold.", i))
+		k.operator(fmt.Sprintf("Never open shelf %d at night.", i), func(c *ken.Claim) {
+			c.Constraint, c.CreatedAt = true, time.Date(2026, 3, 1+i, 0, 0, 0, 0, time.UTC)
+		})
+	}
+	k.call(nil, "dependency_add", `{"source":"lift","type":"requires","target":"power"}`)
+	var first, rest tools.ListResult
+	k.call(&first, "memory_list", `{"rules":true,"limit":3}`)
+	k.call(&rest, "memory_list", fmt.Sprintf(`{"rules":true,"limit":3,"offset":%d}`, first.Next))
+	if len(first.Claims) != 3 || first.Next != 3 || len(rest.Claims) != 2 || rest.Next != 0 || first.Claims[0].Text != "Never open shelf 4 at night." || rest.Claims[1].Text != "Never open shelf 0 at night." {
+		t.Errorf("rules: %+v, then %+v", first, rest)
+	}
+	var links tools.ListResult
+	if k.call(&links, "memory_list", `{"kinds":["dependency"]}`); len(links.Claims) != 1 || links.Claims[0].Text != "lift requires power" {
+		t.Errorf("dependencies: %+v", links)
+	}
+}
+
 func TestStats(t *testing.T) {
 	k := newKit(t)
 	k.operator("Deploys run on Tuesday.", func(c *ken.Claim) { c.Kind = ken.KindHot })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +103,8 @@ func knowledgeRecall() Tool {
 
 // listIn are memory_list's arguments.
 type listIn struct {
-	Kinds    []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these: fact, finding, episode, playbook, pattern, decision or hot"`
+	Kinds    []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these: fact, finding, episode, playbook, pattern, decision, hot or dependency"`
+	Rules    bool     `json:"rules,omitempty" jsonschema:"only rules"`
 	Statuses []string `json:"statuses,omitempty" rule:"items=6;enum=observed|inferred|hypothesis|verified|disputed|superseded" jsonschema:"default: observed, inferred and verified"`
 	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
@@ -132,15 +134,19 @@ func memoryList() Tool {
 		func(ctx context.Context, c *Call, in listIn) (*listResult, error) {
 			f := c.filter(named[ken.Status](in.Statuses))
 			f.Kinds, f.MinTrust, f.Now = kinds(in.Kinds), c.r.layer.Config().Retrieval.MinTrust, c.Now()
-			found, err := c.Store.Newest(ctx, &f, in.Offset+in.Limit+1)
+			most, skip := in.Offset+in.Limit+1, in.Offset
+			if in.Rules {
+				most = math.MaxInt32 // which of the claims are rules is seen when they are read
+			}
+			found, err := c.Store.Newest(ctx, &f, most)
 			if err != nil {
 				return nil, err
 			}
-			hits := found.Hits[min(in.Offset, len(found.Hits)):]
-			out := &listResult{Claims: []claimView{}}
-			if len(hits) > in.Limit {
-				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
+			hits := found.Hits
+			if !in.Rules {
+				hits, skip = hits[min(skip, len(hits)):], 0
 			}
+			out := &listResult{Claims: []claimView{}}
 			for _, h := range hits {
 				k, err := c.Store.Claim(ctx, h.Ref)
 				if errors.Is(err, ken.ErrNotFound) { // deleted since the scan
@@ -148,6 +154,16 @@ func memoryList() Tool {
 				}
 				if err != nil {
 					return nil, err
+				}
+				if in.Rules && !k.Constraint {
+					continue
+				}
+				if skip--; skip >= 0 {
+					continue
+				}
+				if len(out.Claims) == in.Limit {
+					out.Next = in.Offset + in.Limit
+					break
 				}
 				out.Claims = append(out.Claims, c.show(k))
 			}

@@ -206,7 +206,7 @@ var (
 	pArchived   = &param{name: "archived", form: formFlag, def: "false", about: "Archived claims too."}
 
 	pName       = &param{name: "name", about: "A name or a part of one; all of them without it.", example: "payments"}
-	pEntity     = &param{name: "entity", must: true, about: "The entity, under any of its names.", example: "payments"}
+	pEntity     = &param{name: "entity", about: "The entity, under any of its names; all of them without it.", example: "payments"}
 	pSuperseded = &param{name: "superseded", form: formFlag, def: "false", about: "What was replaced, too."}
 	pDepth      = &param{name: "depth", form: formNumber, low: 1, high: entity.MaxDepth, def: "1", about: "How many dependencies away to look."}
 	pSource     = &param{name: "source", must: true, about: "What depends.", example: "payments"}

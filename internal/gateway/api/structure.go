@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ConstraintList is a page of the rules that apply to an entity: its own, then those of entities
-// one dependency away.
+// ConstraintList is a page of all rules, or of those that apply to an entity: its own, then those of
+// entities one dependency away.
 type ConstraintList struct {
 	Constraints []entity.Constraint `json:"constraints"`
 	Next        string              `json:"next,omitempty"`
@@ -43,8 +43,8 @@ type ConstraintAnswer struct {
 func constraintRoutes() []*route {
 	return []*route{{
 		method: http.MethodGet, path: "/api/constraints", id: "listConstraints", tag: "structure", right: access.Read,
-		summary: "List the rules that hold for an entity",
-		about:   "List every rule that holds for an entity: its own, then those of what is one dependency away. All constraints there are: GET /api/claims?constraint=true.",
+		summary: "List the rules, or those that hold for an entity",
+		about:   "List every rule there is. With an entity, those that hold for it: its own, then those of what is one dependency away.",
 		params:  []*param{pEntity, pScope, pLimit, pCursor},
 		status:  http.StatusOK, answer: reflect.TypeFor[ConstraintList](), fails: []problemCode{codeNotFound}, serve: (*API).listConstraints,
 	}, {
@@ -65,12 +65,19 @@ func (a *API) listConstraints(c *call) (*reply, error) {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		v, err := entity.Show(c.ctx(), s, c.text(pEntity), f, a.entityOptions)
+		var all []entity.Constraint
+		if name := c.text(pEntity); name == "" {
+			all, err = entity.Constraints(c.ctx(), s, f, a.entityOptions)
+		} else {
+			var v entity.View
+			v, err = entity.Show(c.ctx(), s, name, f, a.entityOptions)
+			all = v.Constraints
+		}
 		if err != nil {
 			return nil, nameField(err, pEntity.name)
 		}
 		out := ConstraintList{}
-		out.Constraints, out.Next, err = page(c, v.Constraints, func(r *entity.Constraint) position {
+		out.Constraints, out.Next, err = page(c, all, func(r *entity.Constraint) position {
 			return position{rank: uint8(r.Distance), at: r.CreatedAt.UnixNano(), id: r.ID}
 		})
 		return &reply{body: out, next: out.Next}, err
@@ -97,7 +104,8 @@ func (a *API) addConstraint(c *call) (*reply, error) {
 	})
 }
 
-// DependencyList holds an entity's dependencies and dependents, the strongest first.
+// DependencyList holds an entity's dependencies and dependents, the strongest first. Without an
+// entity, Dependencies holds all there are, sorted by their ends.
 type DependencyList struct {
 	Entity       string              `json:"entity"`
 	Dependencies []entity.Dependency `json:"dependencies"`
@@ -119,10 +127,11 @@ const maxLinks = 1000
 func dependencyRoutes() []*route {
 	return []*route{{
 		method: http.MethodGet, path: "/api/dependencies", id: "listDependencies", tag: "structure", right: access.Read,
-		summary: "List the dependencies of an entity",
-		about:   "List what an entity depends on and what depends on it, the strongest first, at most 1000 of each.",
-		params:  []*param{pEntity, pScope},
-		status:  http.StatusOK, answer: reflect.TypeFor[DependencyList](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).listDependencies,
+		summary: "List dependencies",
+		about: "List what an entity depends on and what depends on it, the strongest first, at most 1000 of each. Without an entity, all dependencies " +
+			"are listed, by their ends: each has a source, and there are at most 1000.",
+		params: []*param{pEntity, pScope},
+		status: http.StatusOK, answer: reflect.TypeFor[DependencyList](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).listDependencies,
 	}, {
 		method: http.MethodPost, path: "/api/dependencies", id: "addDependency", tag: "structure", right: access.Write,
 		summary: "Add a dependency",
@@ -145,7 +154,15 @@ func (a *API) listDependencies(c *call) (*reply, error) {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		v, err := entity.Show(c.ctx(), s, c.text(pEntity), f, a.entityOptions, func(o *entity.Options) { o.Links = maxLinks })
+		most := func(o *entity.Options) { o.Links = maxLinks }
+		if c.text(pEntity) == "" {
+			all, err := entity.Dependencies(c.ctx(), s, f, a.entityOptions, most)
+			if err != nil {
+				return nil, err
+			}
+			return withETag(DependencyList{Dependencies: all, Dependents: []entity.Dependency{}})
+		}
+		v, err := entity.Show(c.ctx(), s, c.text(pEntity), f, a.entityOptions, most)
 		if err != nil {
 			return nil, nameField(err, pEntity.name)
 		}

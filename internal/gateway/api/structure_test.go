@@ -44,7 +44,13 @@ func TestARuleAndWhatItHoldsFor(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	k.ask(http.MethodGet, "/api/constraints"+query("entity", "paiments"), nil).problem(http.StatusNotFound, "not_found", "payments")
-	k.ask(http.MethodGet, "/api/constraints", nil).problem(http.StatusBadRequest, "invalid", "entity")
+	k.rule("Never mail before noon.", "mailer")
+	k.learn("The port is 1.")
+	first := get[api.ConstraintList](k, "/api/constraints"+query("limit", "1"))
+	rest := get[api.ConstraintList](k, "/api/constraints"+query("limit", "1", "cursor", first.Next))
+	if len(first.Constraints) != 1 || len(rest.Constraints) != 1 || rest.Next != "" || first.Constraints[0].ID == rest.Constraints[0].ID {
+		t.Errorf("all rules: %+v, then %+v", first, rest)
+	}
 	k.ask(http.MethodPost, "/api/constraints", `{"text":" "}`).problem(http.StatusBadRequest, "invalid", "text")
 	k.ask(http.MethodPost, "/api/constraints", `{"text":"Never.","entities":["***"]}`).problem(http.StatusBadRequest, "invalid", "entities")
 }
@@ -82,8 +88,12 @@ func TestDependenciesOverTheAPI(t *testing.T) {
 	if len(list.Dependencies) != 0 || len(list.Dependents) != 1 || list.Dependents[0].Name != "payments" {
 		t.Errorf("%+v", list)
 	}
+	post[inspect.Claim](k, "/api/dependencies", `{"source":"api","type":"uses","target":"payments"}`)
+	if all := get[api.DependencyList](k, "/api/dependencies"); len(all.Dependencies) != 2 || all.Dependencies[0].Source != "api" || all.Dependencies[1].Name != "ledger" || all.Dependents == nil {
+		t.Errorf("all: %+v", all)
+	}
 	g := get[entity.Graph](k, "/api/entities/payments/graph"+query("depth", "2"))
-	if len(g.Nodes) != 2 || len(g.Edges) != 1 || g.Edges[0].ClaimID != first.ID {
+	if len(g.Nodes) != 3 || len(g.Edges) != 2 || !slices.ContainsFunc(g.Edges, func(e entity.Edge) bool { return e.ClaimID == first.ID }) {
 		t.Errorf("%+v", g)
 	}
 	k.ask(http.MethodGet, "/api/entities/payments/graph"+query("depth", "4"), nil).problem(http.StatusBadRequest, "invalid", "depth")
@@ -215,7 +225,7 @@ func TestStructureStaysWithinTheOwner(t *testing.T) {
 	post[task.Task](bert, "/api/tasks", `{"title":"Feed the zebra","about":["zebra"]}`)
 	k.rule("Never deploy on Fridays.", "payments")
 	for _, path := range []string{"/api/entities", "/api/entities/payments", "/api/entities/payments/graph?depth=3", "/api/constraints?entity=payments",
-		"/api/dependencies?entity=payments", "/api/tasks"} {
+		"/api/dependencies?entity=payments", "/api/constraints", "/api/dependencies", "/api/tasks"} {
 		if a := k.ask(http.MethodGet, path, nil).want(http.StatusOK); strings.Contains(strings.ToLower(string(a.body)), "zebra") {
 			t.Errorf("%s: %s", path, a.body)
 		}

@@ -44,6 +44,40 @@ func Show(ctx context.Context, p store.Projections, name string, f *ken.Filter, 
 	return v.view, nil
 }
 
+// Constraints returns all rules that a filter selects, whatever they are about. change sets
+// options.
+func Constraints(ctx context.Context, s store.Engine, f *ken.Filter, change ...func(*Options)) ([]Constraint, error) {
+	o, out := options(change), []Constraint{}
+	for c, err := range s.Scan(ctx, f, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Constraint && !c.Kind.Structural() {
+			out = append(out, Constraint{Claim: o.claim(c)})
+		}
+	}
+	return out, nil
+}
+
+// Dependencies returns all dependencies that a filter selects, sorted by their ends. change sets
+// options; Links limits their number.
+func Dependencies(ctx context.Context, s store.Engine, f *ken.Filter, change ...func(*Options)) ([]Dependency, error) {
+	o, out, own := options(change), []Dependency{}, *f
+	own.Kinds = []ken.Kind{ken.KindDependency}
+	for c, err := range s.Scan(ctx, &own, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Entities) == 2 {
+			out = append(out, Dependency{Source: c.Entities[0], Name: c.Entities[1], Type: c.Aspect, Strength: c.Importance, Claim: o.claim(c)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Dependency) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Claim.ID, b.Claim.ID))
+	})
+	return out[:min(len(out), o.Links)], nil
+}
+
 // viewer builds a view.
 type viewer struct {
 	ctx   context.Context
@@ -191,7 +225,7 @@ func (v *viewer) depends(links []store.Link, other int) ([]Dependency, error) {
 			return nil, err
 		}
 		if ok {
-			out = append(out, Dependency{l.Names[other], l.Type, l.Strength, c})
+			out = append(out, Dependency{Name: l.Names[other], Type: l.Type, Strength: l.Strength, Claim: c})
 		}
 	}
 	return out, nil
@@ -301,7 +335,8 @@ type Aspect struct {
 
 // Dependency is a dependency of an entity, or on it.
 type Dependency struct {
-	Name     string  `json:"name"` // the other entity
+	Source   string  `json:"source,omitempty"` // the entity that depends; only in a list of all dependencies
+	Name     string  `json:"name"`             // the other entity
 	Type     string  `json:"type"`
 	Strength float64 `json:"strength"`
 	Claim    Claim   `json:"claim"`
@@ -362,9 +397,11 @@ type Claim struct {
 	Whole ken.Claim `json:"-"`
 }
 
-func (v *viewer) claim(c ken.Claim) Claim {
+func (v *viewer) claim(c ken.Claim) Claim { return v.o.claim(c) }
+
+func (o *Options) claim(c ken.Claim) Claim {
 	support := c.Support(nil)
-	return Claim{ID: c.ID, Kind: c.Kind, Status: c.Status, Tier: support.At(v.o.Now(), v.o.DecayDays).String(),
+	return Claim{ID: c.ID, Kind: c.Kind, Status: c.Status, Tier: support.At(o.Now(), o.DecayDays).String(),
 		Trust: max(support.Trust, ken.TrustExternal).String(), Text: strings.TrimSpace(c.Text), Entities: c.Entities, Aspect: c.Aspect,
 		Constraint: c.Constraint, AssignedBy: c.AssignedBy, Source: cmp.Or(c.Source, c.SourceType), Scope: c.Scope.String(),
 		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, Evidence: len(c.Evidence), SupersededBy: c.SupersededBy, Whole: c}
