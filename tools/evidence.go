@@ -103,7 +103,7 @@ func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field 
 		}
 	case ken.EvidenceURL:
 		if need("url", g.URL, "https://example.org/page") {
-			e = ken.FromURL(g.URL, c.Now(), "")
+			e, err = provenance.Page(field+".url", g.URL, c.Now())
 			e.Detail = g.Detail
 		}
 	case ken.EvidenceModelInference:

@@ -305,7 +305,11 @@ func writeClaim(v *visit) error {
 		c.Evidence = append(c.Evidence, e)
 	}
 	if url := strings.TrimSpace(v.param("url")); url != "" {
-		c.Evidence = append(c.Evidence, ken.FromURL(url, now, ""))
+		e, err := provenance.Page("url", url, now)
+		if err != nil {
+			return err
+		}
+		c.Evidence = append(c.Evidence, e)
 	}
 	c.Kind, c.Status, c.Heading = ken.Kind(v.param("kind")), ken.Status(v.param("status")), strings.TrimSpace(v.param("heading"))
 	c.Tags, c.Entities, c.Constraint = commas(v.param("tags")), commas(v.param("entities")), v.param("constraint") != ""

@@ -272,8 +272,12 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 		}
 		out = append(out, ev)
 	}
-	for _, url := range e.urls {
-		out = append(out, ken.FromURL(url, now, ""))
+	for _, address := range e.urls {
+		ev, err := provenance.Page("--url", address, now)
+		if err != nil {
+			return nil, cli.UsageError(err)
+		}
+		out = append(out, ev)
 	}
 	for _, id := range e.tests {
 		out = append(out, ken.FromTestResult(id, ""))

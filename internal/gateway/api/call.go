@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
@@ -160,11 +161,16 @@ func (c *call) assertion() ken.Evidence {
 // callerEvidence returns evidence with the missing fields filled in and within the caller's rights.
 // A piece without a time gets the current time, a person's assertion without a name gets the
 // caller's, pieces of an agent get at most an agent's trust, and a file of the project gets its
-// hash.
-func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
+// hash. It returns ErrInvalid for a page whose address is none.
+func (c *call) callerEvidence(evidence []ken.Evidence) ([]ken.Evidence, error) {
 	out := slices.Clone(evidence)
 	for i := range out {
 		e := &out[i]
+		if e.Kind == ken.EvidenceURL && e.URL != "" { // an empty one is refused with the claim
+			if _, err := provenance.Page("evidence["+strconv.Itoa(i)+"].url", e.URL, e.FetchedAt); err != nil {
+				return nil, err
+			}
+		}
 		if e.FetchedAt.IsZero() {
 			e.FetchedAt = c.api.o.Now().UTC()
 		}
@@ -176,7 +182,7 @@ func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 		}
 	}
 	c.hashFiles(out)
-	return out
+	return out, nil
 }
 
 // refuseHumanEvidence returns an error if an agent sends evidence that only a person can give.

@@ -143,7 +143,10 @@ var errPersonAsked = errors.New("a person was asked")
 
 func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	req := c.body.(*VerifyRequest)
-	evidence := c.callerEvidence(req.Evidence)
+	evidence, err := c.callerEvidence(req.Evidence)
+	if err != nil {
+		return err
+	}
 	if c.operator() {
 		return c.desk(s).Verify(c.ctx(), had.ID, req.Note, evidence...)
 	}
@@ -166,7 +169,10 @@ func disputeClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	if reason == "" {
 		return invalid("reason", "empty: a dispute needs a reason", "Say what contradicts the claim.")
 	}
-	evidence := c.callerEvidence(req.Evidence)
+	evidence, err := c.callerEvidence(req.Evidence)
+	if err != nil {
+		return err
+	}
 	if c.operator() {
 		return c.desk(s).Dispute(c.ctx(), had.ID, reason, evidence...)
 	}

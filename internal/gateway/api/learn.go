@@ -83,7 +83,10 @@ func (a *API) learn(c *call) (*reply, error) {
 	if want.Evidence == nil {
 		want.Evidence = []ken.Evidence{c.assertion()}
 	}
-	want.Evidence = c.callerEvidence(want.Evidence)
+	var err error
+	if want.Evidence, err = c.callerEvidence(want.Evidence); err != nil {
+		return nil, err
+	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		want.Owner = s.Owner()
 		known := false

@@ -86,8 +86,12 @@ func (a *API) listConstraints(c *call) (*reply, error) {
 
 func (a *API) addConstraint(c *call) (*reply, error) {
 	req := c.body.(*ConstraintRequest)
+	evidence, err := c.callerEvidence(req.Evidence)
+	if err != nil {
+		return nil, err
+	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		got, err := c.editor(s, c.callerEvidence(req.Evidence)).AddConstraint(c.ctx(), edit.NewConstraint{Text: req.Text, Entities: req.Entities, Aspect: req.Aspect,
+		got, err := c.editor(s, evidence).AddConstraint(c.ctx(), edit.NewConstraint{Text: req.Text, Entities: req.Entities, Aspect: req.Aspect,
 			Scope: req.Scope, Project: req.Project, ExpiresAt: req.ExpiresAt})
 		if err != nil {
 			return nil, err
@@ -175,8 +179,12 @@ func (a *API) addDependency(c *call) (*reply, error) {
 	if err := c.refuseHumanEvidence(req.Evidence); err != nil {
 		return nil, err
 	}
+	evidence, err := c.callerEvidence(req.Evidence)
+	if err != nil {
+		return nil, err
+	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		got, err := c.editor(s, c.callerEvidence(req.Evidence)).AddDependency(c.ctx(), req.Source, req.Type, req.Target, req.Strength)
+		got, err := c.editor(s, evidence).AddDependency(c.ctx(), req.Source, req.Type, req.Target, req.Strength)
 		if err != nil {
 			return nil, err
 		}

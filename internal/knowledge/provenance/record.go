@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -262,6 +263,16 @@ func Evidence(root, name string) (ken.Evidence, error) {
 	e := ken.FromFile(rel, "", "")
 	e.ContentHash = hash
 	return e, nil
+}
+
+// Page returns a web page as evidence. It returns ErrInvalid, with the field, for what is not the
+// address of one: http or https, and a host.
+func Page(field, address string, fetched time.Time) (ken.Evidence, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return ken.Evidence{}, &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "not the address of a web page", Try: "Write it as in https://example.org/page."}
+	}
+	return ken.FromURL(address, fetched, ""), nil
 }
 
 // within returns the path of a file relative to the project's folder. Both may be given

@@ -274,3 +274,17 @@ func TestEvidenceThatIsNone(t *testing.T) {
 		t.Errorf("a project that is not there: %v", err)
 	}
 }
+
+func TestPage(t *testing.T) {
+	for address, page := range map[string]bool{
+		"https://example.org": true, "http://example.org/a?b=c#d": true, "https://münchen.example/straße": true, "HTTPS://EXAMPLE.ORG/": true,
+		"http://127.0.0.1:8080/x": true, "http://[::1]/": true, "https://wiki.internal/a%20b": true,
+		"": false, "http://": false, "https:///x": false, "http://:80/": false, "javascript:alert(1)": false, "data:text/html,x": false, "file:///etc/passwd": false,
+		"ftp://example.org/a": false, "example.org/page": false, "//example.org/page": false, "nonsense": false, "https:example.org": false, "http://a b/": false, "https://%zz/": false,
+	} {
+		e, err := provenance.Page("url", address, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+		if ok := err == nil; ok != page || ok && e.URL != address || !ok && !errors.Is(err, ken.ErrInvalid) {
+			t.Errorf("%q: %+v, %v", address, e, err)
+		}
+	}
+}
