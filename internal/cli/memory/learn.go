@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
@@ -104,6 +105,7 @@ type learnedView struct {
 	inspect.Claim
 	Understood   structure.Understanding `json:"understood"`
 	Dependencies []inspect.Claim         `json:"dependencies,omitempty"`
+	Known        bool                    `json:"known,omitempty"` // it was there already, and got the evidence that it lacked
 }
 
 func (a *commands) learn(ctx context.Context, text string, o *learnOptions) error {
@@ -118,7 +120,14 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		o.file(&c, s)
-		id, replaced, err := cli.DeskOf(l, s, c.Actor.ID).Learn(ctx, c)
+		told := c
+		told.CreatedAt = time.Now().UTC()
+		id, err := operator.Repeat(ctx, s, told)
+		known := id != ""
+		var replaced []string
+		if err == nil && !known {
+			id, replaced, err = cli.DeskOf(l, s, c.Actor.ID).Learn(ctx, c)
+		}
 		if err != nil {
 			return err
 		}
@@ -134,9 +143,12 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			return a.PrintJSON(learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c), Dependencies: views(l, deps)})
+			return a.PrintJSON(learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c), Dependencies: views(l, deps), Known: known})
 		}
 		fmt.Fprintln(a.Out, id)
+		if known {
+			a.Note("That is known already; what is new of the evidence was added.")
+		}
 		a.Note(cli.DescribeFiled(&c, deps))
 		for _, old := range replaced {
 			was, err := s.Get(ctx, old)

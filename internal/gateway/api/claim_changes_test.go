@@ -120,6 +120,7 @@ func TestAgentsSpeakAsAgents(t *testing.T) {
 		"a constraint":        {Text: "x", Evidence: file(), Constraint: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			r.Text = name // each is a claim of its own
 			a.ask(http.MethodPost, "/api/claims", r).problem(http.StatusForbidden, "forbidden", "operate")
 			k.ask(http.MethodPost, "/api/claims", r).want(http.StatusCreated)
 		})
@@ -193,7 +194,7 @@ func TestTextAloneIsTheKeysWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var v view
-			tt.as.ask(http.MethodPost, "/api/claims", `{"text":"The mailer must never send twice."}`).want(http.StatusCreated).into(&v)
+			tt.as.ask(http.MethodPost, "/api/claims", `{"text":"The mailer must never send twice.","source":"`+name+`"}`).want(http.StatusCreated).into(&v)
 			if v.Trust != tt.trust || v.Actor != tt.actor || v.Constraint != tt.rule || v.RuleCandidate == tt.rule || v.Status != ken.StatusObserved {
 				t.Errorf("trust %s, actor %+v, rule %t, candidate %t, status %s", v.Trust, v.Actor, v.Constraint, v.RuleCandidate, v.Status)
 			}
@@ -339,5 +340,19 @@ func TestAnotherOwnersFilesAreNotThere(t *testing.T) {
 		if v.Total != 2 || v.Claims[0].Evidence[0].State != provenance.Stands || v.Claims[1].Evidence[0].State != provenance.Stands {
 			t.Errorf("%s: %+v", file, v)
 		}
+	}
+}
+
+// The same claim told twice is one, with the evidence of both.
+func TestTheSameClaimAgain(t *testing.T) {
+	for name, k := range map[string]*kit{"operator": newKit(t), "agent": newKit(t).as(agent("anna"))} {
+		var first, again api.LearnedView
+		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine."}`).want(http.StatusCreated).into(&first)
+		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine.","evidence":[{"kind":"file","path":"count.go"}]}`).want(http.StatusOK).into(&again)
+		if first.Known || !again.Known || again.ID != first.ID || len(again.Evidence) != 2 {
+			t.Errorf("%s: %+v, then %+v", name, first, again)
+		}
+		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine.","tags":["shop"]}`).want(http.StatusCreated)
+		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine.","evidence":[]}`).problem(http.StatusBadRequest, "invalid", "evidence")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
@@ -51,6 +52,7 @@ type LearnRequest struct {
 type LearnedView struct {
 	inspect.Claim
 	Understood structure.Understanding `json:"understood"`
+	Known      bool                    `json:"known,omitempty" jsonschema:"true: the claim was there already, and got the evidence that it lacked"`
 }
 
 var learnRoute = &route{
@@ -60,10 +62,11 @@ var learnRoute = &route{
 		"right operate, else an agent's. An empty list of evidence is refused. With the right operate a claim carries a person's trust; without it, " +
 		"an agent's: evidence speaks with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a " +
 		"hypothesis until a person approves it. " +
+		"The same claim again is not written again: the known one gets the evidence that it lacks, and is the answer. " +
 		"A file of the project is kept with the hash that it has now, unless the evidence names a repository, a commit or a hash.",
 	body:    reflect.TypeFor[LearnRequest](),
 	example: `{"text":"Payments are idempotent by request id.","evidence":[{"kind":"file","path":"payments/handler.go"}],"tags":["payments"]}`,
-	status:  http.StatusCreated, also: map[int]string{http.StatusOK: "The key was known: the claim as it is now."},
+	status:  http.StatusCreated, also: map[int]string{http.StatusOK: "The key or the same claim was known: the claim as it is now."},
 	answer: reflect.TypeFor[LearnedView](), fails: []problemCode{codeRefused, codeExists}, serve: (*API).learn,
 }
 
@@ -100,7 +103,18 @@ func (a *API) learn(c *call) (*reply, error) {
 			}
 		}
 		req.file(c.operator(), &want, s)
-		id, err := a.write(c, s, &want)
+		if !c.operator() {
+			if err := c.refuseOperatorClaim(&want); err != nil {
+				return nil, err
+			}
+		}
+		told := want
+		told.CreatedAt = a.o.Now().UTC()
+		id, err := operator.Repeat(c.ctx(), s, told)
+		repeated := id != ""
+		if err == nil && !repeated {
+			id, err = a.write(c, s, &want)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -113,10 +127,10 @@ func (a *API) learn(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rep.raw, err = encode(LearnedView{Claim: view, Understood: structure.Understand(&now)}); err != nil {
+		if rep.raw, err = encode(LearnedView{Claim: view, Understood: structure.Understand(&now), Known: repeated}); err != nil {
 			return nil, err
 		}
-		if known {
+		if known || repeated {
 			rep.status = http.StatusOK
 		}
 		rep.header = map[string]string{"Location": Prefix + "claims/" + id}
@@ -130,9 +144,6 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
 		id, _, err := c.desk(s).Learn(c.ctx(), *want)
 		return id, err
-	}
-	if err := c.refuseOperatorClaim(want); err != nil {
-		return "", err
 	}
 	return a.handle(c, want.Session, want.Branch).Learn(c.ctx(), want.Text, want.Evidence, func(into *ken.Claim) {
 		id, at := into.ID, into.CreatedAt

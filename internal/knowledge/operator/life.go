@@ -20,7 +20,7 @@ import (
 
 // Learn writes a claim, which must have evidence and an actor. It returns the claim's id and
 // the ids of claims whose value it replaces. A person's claim is always written, even if it
-// repeats or contradicts another.
+// repeats or contradicts another; see Repeat.
 func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []string, err error) {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = d.l.Operator().Now()
