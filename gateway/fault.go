@@ -64,7 +64,7 @@ func faultOf(err error) *fault {
 	case ken.CodeExists:
 		f.status = http.StatusConflict
 	case ken.CodeUnavailable, ken.CodeHeld:
-		f.status = http.StatusServiceUnavailable
+		f.status, f.retry = http.StatusServiceUnavailable, 1
 	}
 	return f
 }

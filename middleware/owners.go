@@ -311,16 +311,22 @@ func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 
 // Shared returns a claim that another owner shares with owner, for reading only; "" means the
 // configured owner. The claim's Owner is the one who shares it. Shared returns ErrNotFound also for
-// claims that exist but are not shared.
+// claims that exist but are not shared. If it finds the claim nowhere, and one of the stores did not
+// answer, it returns ErrUnavailable.
 func (l operator) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
+	absent := errNotShared()
 	for _, o := range l.sharingOwners(owner) {
-		if c, err := l.sharedBy(ctx, o, id); err == nil {
+		c, err := l.sharedBy(ctx, o, id)
+		switch {
+		case err == nil:
 			return c, nil
-		} else if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return c, err
+		case !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrInvalid):
+			absent = &ken.Error{Code: ken.CodeUnavailable, Field: "id", Msg: "a store that may have it does not answer", Try: "Try again later; ken doctor says more.", Err: err}
 		}
 	}
-	return ken.Claim{}, errNotShared()
+	return ken.Claim{}, absent
 }
 
 func errNotShared() error {

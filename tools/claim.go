@@ -96,7 +96,10 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 		return k, err
 	}
 	shared, failed := c.r.layer.Operator().Shared(ctx, c.Owner, bareID(id))
-	if failed != nil || !c.sees(&shared) {
+	switch {
+	case failed != nil && !errors.Is(failed, ken.ErrNotFound):
+		return ken.Claim{}, failed
+	case failed != nil || !c.sees(&shared):
 		return ken.Claim{}, err
 	}
 	return shared, nil

@@ -78,12 +78,10 @@ func (a *API) getClaim(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		found, err := claim(c.ctx(), s, id)
 		if errors.Is(err, ken.ErrNotFound) {
-			if shared, failed := a.l.Operator().Shared(c.ctx(), c.who.Owner, id); failed == nil {
-				found, err = shared, nil
-			}
+			found, err = a.l.Operator().Shared(c.ctx(), c.who.Owner, id)
 		}
 		if err != nil {
-			return nil, err
+			return nil, orNoClaim(err)
 		}
 		return withETag(a.l.Operator().View(found))
 	})

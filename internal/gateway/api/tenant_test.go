@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +223,33 @@ func TestSharedClaimsOverTheAPI(t *testing.T) {
 	}
 	if c := get[inspect.Claim](team, "/api/claims/"+shared.ID); c.Status != ken.StatusObserved {
 		t.Errorf("the claim of team has become %+v", c)
+	}
+}
+
+// Of a claim that may lie in a store which doesn't answer, nobody says that it is not there.
+func TestAStoreThatDoesNotAnswerIsNotAnEmptyOne(t *testing.T) {
+	k := newKit(t, func(o *middleware.Options) {
+		o.Config.Knowledge.Shares = []string{"team"}
+		state := t.TempDir()
+		o.Config.Knowledge.DBPath = state
+		if err := os.WriteFile(filepath.Join(state, "team"), nil, 0o600); err != nil { // where a folder should be
+			t.Fatal(err)
+		}
+	})
+	const absent = "/api/claims/0192d5a4-0000-7000-8000-000000000000"
+	unavailable := func(path string) {
+		t.Helper()
+		a := k.ask(http.MethodGet, path, nil)
+		if a.problem(http.StatusServiceUnavailable, "unavailable"); a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", path)
+		}
+	}
+	unavailable(absent)
+	if err := k.layer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{absent, absent + "/history", "/api/claims", "/api/search?q=x", "/api/entities/x1", "/api/tasks/T-0001", "/api/jobs/1", "/api/sessions/s", "/api/turns/t", "/api/turns?session=s",
+		"/api/attention", "/api/stats", "/api/constraints", "/api/dependencies"} {
+		unavailable(path)
 	}
 }

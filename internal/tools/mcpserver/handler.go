@@ -108,6 +108,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if h.isClosed() {
+		w.Header().Set("Retry-After", "1")
 		http.Error(w, "Ken is shutting down", http.StatusServiceUnavailable)
 		return
 	}
