@@ -91,7 +91,7 @@ func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 		body = map[string]string{"error": "ken: " + text}
 	case problem:
 		h.Set("Content-Type", "application/problem+json")
-		p := map[string]any{"type": "about:blank", "title": http.StatusText(f.status), "status": f.status, "detail": f.msg, "code": f.code}
+		p := map[string]any{"type": "/api/problems/" + f.code, "title": http.StatusText(f.status), "status": f.status, "detail": f.msg, "code": f.code}
 		if f.try != "" {
 			p["try"] = f.try
 		}

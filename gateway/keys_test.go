@@ -37,6 +37,7 @@ func TestKeysAreNeeded(t *testing.T) {
 		{"Anthropic's shape", "/v1/messages", "error.type", "authentication_error", nil},
 		{"by its header", "/v1/models", "type", "error", []string{"Anthropic-Version", "2023-06-01"}},
 		{"Ken's own", "/api/search", "code", "missing_key", nil},
+		{"where Ken's own is described", "/api/search", "type", "/api/problems/missing_key", nil},
 		{"metrics", "/metrics", "status", "401", nil},
 		{"MCP", "/mcp", "status", "401", nil},
 	} {

@@ -172,3 +172,11 @@ var Tags = parseETags
 func (a *API) Hold(ctx context.Context, owner, id string) (release func(), err error) {
 	return a.changing.Take(ctx, owner+"\x00"+id)
 }
+
+// Codes returns the codes of all problems.
+func Codes() (out []string) {
+	for code := range problems {
+		out = append(out, string(code))
+	}
+	return out
+}

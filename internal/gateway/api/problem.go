@@ -44,6 +44,14 @@ const (
 	codeMedia        = problemCode("unsupported_media_type")
 	codeTooLarge     = problemCode("too_large")
 	codePrecondition = problemCode("precondition_failed")
+	// Those of the gateway, which answers before the API does.
+	codeMissingKey    = problemCode("missing_key")
+	codeUnknownKey    = problemCode("unknown_key")
+	codeExpiredKey    = problemCode("expired_key")
+	codeForeignOrigin = problemCode("foreign_origin")
+	codeUnknownHost   = problemCode("unknown_host")
+	codeRateLimited   = problemCode("rate_limited")
+	codeTooMany       = problemCode("too_many_requests")
 )
 
 // ProblemType describes a type of problem.
@@ -58,23 +66,30 @@ const typePrefix = Prefix + "problems/"
 
 // problems maps each error code to its status and texts.
 var problems = map[problemCode]ProblemType{
-	codeInvalid:      {"", "The request is wrong", http.StatusBadRequest, "Something in the request can't be as it is; field says what, try says what to do."},
-	codeUnauthorized: {"", "Nobody is named", http.StatusUnauthorized, "The request carries no key of the gateway, or one that it does not know."},
-	codeForbidden:    {"", "The key lacks a right", http.StatusForbidden, "Who asks may not do this; detail names the right."},
-	codeCrossSite:    {"", "Another site asks", http.StatusForbidden, "A browser sent this for a page of another site, which may not change anything here."},
-	codeNotFound:     {"", "There is no such thing", http.StatusNotFound, "The owner has nothing of that id. Whether another owner has is not said."},
-	codeNoRoute:      {"", "There is nothing at this path", http.StatusNotFound, "The path is none of the description's."},
-	codeMethod:       {"", "The method is not served here", http.StatusMethodNotAllowed, "The header Allow lists those that are."},
-	codeAccept:       {"", "The answer can't be had in that form", http.StatusNotAcceptable, "The header Accept excludes the only form that there is."},
-	codeExists:       {"", "It exists with other content", http.StatusConflict, "The id or the key is taken."},
-	codeRefused:      {"", "A rule forbids it", http.StatusConflict, "The state in which something is does not allow it, such as a step that a claim's life cycle does not have."},
-	codePrecondition: {"", "It was changed meanwhile", http.StatusPreconditionFailed, "What If-Match names is not the present version."},
-	codeTooLarge:     {"", "The body is too large", http.StatusRequestEntityTooLarge, "The body is longer than is accepted."},
-	codeMedia:        {"", "The body is of another type", http.StatusUnsupportedMediaType, "Bodies are JSON, and are marked as such: application/json."},
-	codeHeld:         {"", "Another process holds the store", http.StatusServiceUnavailable, "It can be tried again; Retry-After says when."},
-	codeUnavailable:  {"", "Something is down, slow or full", http.StatusServiceUnavailable, "It can be tried again; Retry-After says when."},
-	codeCorrupt:      {"", "What is stored can't be read", http.StatusInternalServerError, "It was not changed; the log says more."},
-	codeInternal:     {"", "A fault of ours", http.StatusInternalServerError, "The log says more."},
+	codeInvalid:       {"", "The request is wrong", http.StatusBadRequest, "Something in the request can't be as it is; field says what, try says what to do."},
+	codeUnauthorized:  {"", "Nobody is named", http.StatusUnauthorized, "The request carries no key of the gateway, or one that it does not know."},
+	codeForbidden:     {"", "The key lacks a right", http.StatusForbidden, "Who asks may not do this; detail names the right."},
+	codeCrossSite:     {"", "Another site asks", http.StatusForbidden, "A browser sent this for a page of another site, which may not change anything here."},
+	codeNotFound:      {"", "There is no such thing", http.StatusNotFound, "The owner has nothing of that id. Whether another owner has is not said."},
+	codeNoRoute:       {"", "There is nothing at this path", http.StatusNotFound, "The path is none of the description's."},
+	codeMethod:        {"", "The method is not served here", http.StatusMethodNotAllowed, "The header Allow lists those that are."},
+	codeAccept:        {"", "The answer can't be had in that form", http.StatusNotAcceptable, "The header Accept excludes the only form that there is."},
+	codeExists:        {"", "It exists with other content", http.StatusConflict, "The id or the key is taken."},
+	codeRefused:       {"", "A rule forbids it", http.StatusConflict, "The state in which something is does not allow it, such as a step that a claim's life cycle does not have."},
+	codePrecondition:  {"", "It was changed meanwhile", http.StatusPreconditionFailed, "What If-Match names is not the present version."},
+	codeTooLarge:      {"", "The body is too large", http.StatusRequestEntityTooLarge, "The body is longer than is accepted."},
+	codeMedia:         {"", "The body is of another type", http.StatusUnsupportedMediaType, "Bodies are JSON, and are marked as such: application/json."},
+	codeMissingKey:    {"", "No key came along", http.StatusUnauthorized, "The gateway needs a key: send one in the header Authorization or X-Ken-Key."},
+	codeUnknownKey:    {"", "The key is wrong", http.StatusUnauthorized, "The gateway does not have this key."},
+	codeExpiredKey:    {"", "The key has ended", http.StatusUnauthorized, "The time of this key is over; its owner can make another one."},
+	codeForeignOrigin: {"", "Another site asks", http.StatusForbidden, "A browser sent this for a page of another site."},
+	codeUnknownHost:   {"", "The gateway has another name", http.StatusMisdirectedRequest, "The header Host names none of gateway.hosts."},
+	codeRateLimited:   {"", "The key asks too often", http.StatusTooManyRequests, "It can be tried again; Retry-After says when."},
+	codeTooMany:       {"", "Too many requests at once", http.StatusServiceUnavailable, "It can be tried again; Retry-After says when."},
+	codeHeld:          {"", "Another process holds the store", http.StatusServiceUnavailable, "It can be tried again; Retry-After says when."},
+	codeUnavailable:   {"", "Something is down, slow or full", http.StatusServiceUnavailable, "It can be tried again; Retry-After says when."},
+	codeCorrupt:       {"", "What is stored can't be read", http.StatusInternalServerError, "It was not changed; the log says more."},
+	codeInternal:      {"", "A fault of ours", http.StatusInternalServerError, "The log says more."},
 }
 
 // typeOf returns a problem type with its complete reference.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +119,31 @@ func TestProblemTypesAreServed(t *testing.T) {
 	got := get[api.ProblemType](k, p.Type)
 	if got.Type != p.Type || got.Title != p.Title || got.Status != p.Status || got.About == "" {
 		t.Errorf("got %+v, want as in %+v", got, p)
+	}
+}
+
+// The documentation lists every code but one that a gateway never sends, and each can be looked up.
+func TestEveryCodeIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newKit(t)
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.HasPrefix(cells[1], " `") || !strings.ContainsAny(cells[2], "45") || strings.Contains(cells[1], "/") {
+			continue
+		}
+		for code := range strings.SplitSeq(strings.ReplaceAll(cells[1], "`", ""), ",") {
+			if got := get[api.ProblemType](k, "/api/problems/"+strings.TrimSpace(code)); !strings.Contains(cells[2], strconv.Itoa(got.Status)) {
+				t.Errorf("%s: status %d, documented %s", code, got.Status, cells[2])
+			}
+		}
+	}
+	for _, code := range api.Codes() {
+		if code != "unauthorized" && !strings.Contains(string(doc), "`"+code+"`") {
+			t.Errorf("docs/http.md lacks %s", code)
+		}
 	}
 }
 
