@@ -117,6 +117,9 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		seen |= secretBytes[b]
 		limit++
 	}
+	if f, ok := c.plainWord(s, from, end, limit); ok {
+		return f, true
+	}
 	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // plain words are no secret
 		return c.before(s, from)
 	}

@@ -123,6 +123,59 @@ func plainName(s string) bool {
 	return true
 }
 
+// plainWord finds a password of letters alone: "the admin password is WORD", with the word at the end of
+// the sentence. The cue is s[from:end]. It finds no word that describes a password, and nothing in a
+// condition or in a sentence about passwords in general.
+func (c *cue) plainWord(s string, from, end, limit int) (Finding, bool) {
+	const least, most, reach = 8, 40, 48
+	if c.word != "password" && c.word != "passphrase" {
+		return Finding{}, false
+	}
+	k := strings.Index(s[end:limit], " is ")
+	if k < 0 || k > 0 && !strings.HasPrefix(s[end:], " for ") && !strings.HasPrefix(s[end:], " of ") && !strings.HasPrefix(s[end:], " on ") && !strings.HasPrefix(s[end:], " to ") ||
+		strings.ContainsAny(s[end:end+k], ".,;:!?()\"'`") {
+		return Finding{}, false
+	}
+	start := end + k + len(" is ")
+	stop := start
+	for stop < len(s) && letter(s[stop]) {
+		stop++
+	}
+	v := strings.ToLower(s[start:stop])
+	if len(v) < least || len(v) > most || stop < len(s) && strings.IndexByte(".,;\n", s[stop]) < 0 || stop+1 < len(s) && s[stop] == '.' && s[stop+1] > ' ' || isNoSecret(v) || describesPassword(v) {
+		return Finding{}, false
+	}
+	before := s[max(0, from-reach):from]
+	before = strings.ToLower(before[strings.LastIndexAny(before, ".!?:;\n")+1:])
+	for i, w := range strings.Fields(before) {
+		if i == 0 && strings.HasSuffix(w, "ing") { // changing the password is …
+			return Finding{}, false
+		}
+		switch w {
+		case "if", "when", "whether", "unless", "until", "once", "sure", "ensure", "that", "how", "why", "what", "where", "with", "of", "about", "without", "behind", "a", "an", "any", "every", "each", "no":
+			return Finding{}, false
+		}
+	}
+	return Finding{c.kind, start, stop}, true
+}
+
+// describesPassword reports whether a word in lower case says something of a password: most such words
+// have the ending of an adjective, a participle or an adverb.
+func describesPassword(v string) bool {
+	for _, end := range [...]string{"ed", "tten", "oken", "dden", "osen", "olen", "iven", "aken", "ing", "able", "ible", "ive", "ory", "ary", "ful", "less", "ous", "al", "ic", "ent", "ant", "ate", "ete", "ect", "ly", "word", "where", "thing",
+		"body", "text", "case", "ness", "tion", "sion", "ment", "ance", "ence", "ity", "ism", "stream", "day", "ware", "side"} {
+		if strings.HasSuffix(v, end) {
+			return true
+		}
+	}
+	switch v {
+	case "insecure", "obsolete", "whatever", "overdue", "together", "familiar", "similar", "singular", "complex", "offline", "overkill", "nonsense", "bitwarden",
+		"standard", "straightforward", "security", "trouble", "yourself", "yours":
+		return true
+	}
+	return false
+}
+
 // isRandom reports whether v is a generated key or token. Digests with their algorithm's
 // name, paths and UUIDs are not.
 func isRandom(v string) bool {

@@ -53,8 +53,9 @@ func Redact(text string) (string, []Finding) {
 //
 // It is built for few false alarms, since readers lose what it finds. Digests, commit
 // hashes, UUIDs, placeholders ("<your key>", "sk-...", "${TOKEN}", "xxxx") and names of
-// variables are not secrets. A password that is a plain word is found in configuration and
-// in quotes, but not in a sentence or in code. A secret without a known format, and
+// variables are not secrets. A password of letters alone is found in configuration, in
+// quotes, and at the end of a sentence such as "the password is …" if it does not read as a
+// description, but not in code. A secret without a known format, and
 // without a known name or word before it, is not found. So it reduces the risk of a leak
 // and does not exclude it.
 //
