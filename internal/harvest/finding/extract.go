@@ -42,6 +42,12 @@ func Extract(tr *session.Transcript, t Tools) []Finding {
 	for i := range calls {
 		x.call(&calls[i])
 	}
+	for i := range tr.Entries {
+		m := &tr.Entries[i].Message
+		if m.Role == "user" || slices.ContainsFunc(m.ToolCalls, func(c ken.ToolCall) bool { _, known := t.Lookup(c.Name); return !known }) {
+			x.runs.unseen = append(x.runs.unseen, tr.Entries[i].Seq)
+		}
+	}
 	x.observations()
 	x.settle()
 	for _, f := range append(x.runs.pitfalls(), failedEdits(calls)...) {

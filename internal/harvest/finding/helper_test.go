@@ -46,6 +46,12 @@ func (s *script) bash(command, result string) *script {
 	return s.call("Bash", fmt.Sprintf(`{"command":%q}`, command), result)
 }
 
+// says adds a message of the user.
+func (s *script) says(text string) *script {
+	s.add(ken.Message{Role: "user", Text: text}, nil)
+	return s
+}
+
 func (s *script) calls() []Call       { return Calls(&s.Transcript, Tools{}) }
 func (s *script) findings() []Finding { return Extract(&s.Transcript, Tools{}) }
 

@@ -23,6 +23,7 @@ type runs struct {
 	order    []string // commands in order of their first run
 	attempts map[string][]attempt
 	changed  []uint64 // sequence numbers of results of calls that changed files
+	unseen   []uint64 // and of what may have changed something: messages of the user, unknown tools, scripts
 	others   []attempt
 	texts    map[*Call]string
 }
@@ -44,6 +45,9 @@ func (r *runs) see(c *Call) {
 	}
 	cmd := c.Shell()
 	if cmd.Trivial || cmd.Text == "" {
+		if !cmd.Routine {
+			r.unseen = append(r.unseen, c.Seq)
+		}
 		return
 	}
 	r.texts[c] = cmd.Text
@@ -81,7 +85,7 @@ func (r *runs) pitfalls() (out []Finding) {
 		if passed != nil {
 			after, ok := r.between(text, failed.Seq, passed.Seq)
 			switch {
-			case !ok:
+			case !ok, after == "" && slices.ContainsFunc(r.unseen, func(seq uint64) bool { return failed.Seq < seq && seq < passed.Seq }):
 				continue
 			case after == "":
 				says = "`" + clip(text, 160) + "` is unreliable: it failed and then passed with nothing changed; the failure was: " + why
