@@ -22,6 +22,22 @@ func TestCorrectionsTakeBackWhatTheyCorrect(t *testing.T) {
 			[]string{"2am", "Error correction uses"}, nil},
 		"an old answer": {[]ken.Message{user("Please look at the ledger service of the shop."), assistant("Which port does the ledger service use?"), user("8080"), assistant("Noted."),
 			user("The lamp of the lighthouse is green."), assistant("Noted."), user("I meant the staging log of the shop."), assistant("Noted.")}, []string{"8080"}, []string{"use? Answer: the staging"}},
+		"the thing that was wrong": {[]ken.Message{user("The mailer listens on port 8025. The admin port is 8080. The retry limit is 5."), assistant("Noted."),
+			user("I was wrong about the admin port, it's 9090."), assistant("Noted.")}, []string{"8025", "limit is 5", "9090. (previously: The admin port is 8080)"}, []string{": The admin port is 8080."}},
+		"the thing that has another value": {[]ken.Message{user("The mailer listens on port 8025. The gateway listens on port 8080."), assistant("Noted."),
+			user("I was wrong, the mailer listens on port 8026."), assistant("Noted.")}, []string{"gateway listens on port 8080", "8026. (previously: The mailer"}, nil},
+		"a person that was wrong": {[]ken.Message{user("Ben owns the search service. Lena owns the billing service."), assistant("Noted."),
+			user("I misspoke about the search service, Ana owns it."), assistant("Noted.")}, []string{"Lena owns", "Ana owns it. (previously: Ben owns"}, nil},
+		"what is to be forgotten": {[]ken.Message{user("The mailer listens on port 8025. The staging host is stage-3."), assistant("Noted."),
+			user("Forget what I said about the mailer."), assistant("Noted.")}, []string{"stage-3"}, []string{"8025", "Forget"}},
+		"what is to be ignored": {[]ken.Message{user("I live in Graz. My dentist is Dr. Huber. My sister lives in Linz."), assistant("Noted."),
+			user("Ignore what I told you about my dentist."), assistant("Noted.")}, []string{"Graz", "Linz"}, []string{"Huber"}},
+		"a thing of which nothing was said": {[]ken.Message{user("The cache holds 200 entries. The queue holds 900 entries."), assistant("Noted."),
+			user("I was wrong about Friday's outage, it was the DNS."), assistant("Noted.")}, []string{"200", "900", "I was wrong about Friday's outage, it was the DNS."}, nil},
+		"a review about a thing": {[]ken.Message{user("The cache holds 200 entries. The queue holds 900 entries."), assistant("Noted."),
+			user("The review was about the cache, it found 3 problems."), assistant("Noted.")}, []string{"200", "900"}, []string{"previously"}},
+		"another sentence of the message": {[]ken.Message{user("Dagny does the cutover of the shop. And TTL: I was wrong with 300, the reseller's resolver ignores everything below 600."), assistant("Noted.")},
+			[]string{"Dagny", "I was wrong with 300"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

@@ -252,7 +252,7 @@ func (m *mention) number(text string) {
 		return
 	}
 	word := lower(strings.TrimLeft(head[strings.LastIndexByte(head, ' ')+1:], "(`'\""))
-	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !function(word) && numberNames()[word] == "" {
+	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !strings.HasSuffix(word, "'s") && !strings.HasSuffix(word, "’s") && !function(word) && numberNames()[word] == "" {
 		m.unit = word
 	}
 }

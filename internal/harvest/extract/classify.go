@@ -237,7 +237,7 @@ func imperative(w []word) bool {
 		return w[i].comma && (imperatives[low(w, i+1)] || low(w, i+1) == "please")
 	}
 	i += lasting.starts(w[i:])
-	if !imperatives[low(w, i)] || copulas[low(w, i+1)] {
+	if !imperatives[low(w, i)] || copulas[low(w, i+1)] || low(w, i+1) == "of" { // "change of plan"
 		return false
 	}
 	return !copulas[low(w, i+2)] || analysis.IsStopWord(low(w, i+1)) // "Build 417 is on staging."

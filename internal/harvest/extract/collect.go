@@ -97,7 +97,8 @@ func (l *collector) message(s *speech) {
 			question = ""
 			continue
 		}
-		if l.toAgent && i < 3 && !pasted {
+		topic, _ := takenBack(&part)
+		if l.toAgent && i < 3 && !pasted && len(topic) == 0 {
 			back, rest := lastWord(&part, lang)
 			if back {
 				l.takeBack(s, i)
@@ -180,7 +181,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
 		question = l.questionTo(s, room-characters(c.text))
 	}
-	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && question == "" && trained.Worth(c.text) < leastWorth {
+	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && question == "" && trained.Worth(c.text) < leastWorth && !corrects(c) {
 		v.reason = reasonEmpty
 	}
 	if v.reason == "" {
@@ -223,29 +224,58 @@ func (l *collector) language(s *speech) *cues {
 	return l.spoken
 }
 
+// corrects reports whether a sentence says what was wrong and what is right.
+func corrects(c *sentence) bool {
+	topic, rest := takenBack(c)
+	return len(topic) > 0 && rest < len(c.words)
+}
+
 // mostBefore is how many of the latest candidates a correction may refer to.
 const mostBefore = 6
 
 // corrects adds a sentence that gives a new value for something said before, in place of the
-// candidate that it corrects: "The quota is 500 a day." "I was wrong, it's 300 a day."
+// candidate that it corrects: "The quota is 500 a day." "I was wrong, it's 300 a day." That is the one
+// with most of its words, and the latest of several. A sentence that only takes something back
+// removes the candidate.
 func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 	if c.asks || hasCredential(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
 		return false
 	}
-	if !consolidate.MayCorrect(c.text) {
+	topic, rest := takenBack(c)
+	if len(topic) == 0 && !consolidate.MayCorrect(c.text) {
 		return false
 	}
+	best, most := -1, 0
 	for n := len(l.found) - 1; n >= max(0, len(l.found)-mostBefore); n-- {
 		k := &l.found[n]
-		if k.from.name != s.name || !consolidate.Corrects(k.text, c.text) {
+		if k.from.name != s.name || len(topic) == 0 && !consolidate.Corrects(k.text, c.text) {
 			continue
 		}
-		fixed := candidate{from: s, text: c.text, quote: c.text, corrected: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
-		l.found = append(slices.Delete(l.found, n, n+1), fixed.weighed(l.present))
-		l.drop[reasonCorrected]++
-		return true
+		about := topic
+		if len(about) == 0 {
+			about = analysis.Terms(c.text)
+		}
+		same := 0
+		for _, t := range about {
+			if slices.Contains(k.terms, t) {
+				same++
+			}
+		}
+		if (len(topic) == 0 || 2*same >= len(topic)) && (best < 0 || same > most) {
+			best, most = n, same
+		}
 	}
-	return false
+	if best < 0 || len(topic) > 0 && most == 0 {
+		return false
+	}
+	k := &l.found[best]
+	fixed := candidate{from: s, text: c.text, quote: c.text, corrected: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
+	l.found = slices.Delete(l.found, best, best+1)
+	if len(topic) == 0 || rest < len(c.words) {
+		l.found = append(l.found, fixed.weighed(l.present))
+	}
+	l.drop[reasonCorrected]++
+	return true
 }
 
 // takeBack drops the candidate that sentence i of a message corrects. That is the last one of the
