@@ -1,6 +1,10 @@
 package consolidate
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kenlayer/ken"
+)
 
 // Which value of an earlier statement a later one replaces, "" for none.
 func TestReplacedValue(t *testing.T) {
@@ -51,6 +55,47 @@ func TestReplacedValue(t *testing.T) {
 		if got := tt.old[c.was.from:c.was.to]; ok != (tt.want != "") || got != tt.want {
 			t.Errorf("%q\n corrects %q: %q, want %q", tt.new, tt.old, got, tt.want)
 			t.Logf("%+v | %+v", valuesOf(tt.old), valuesOf(tt.new))
+		}
+	}
+}
+
+// TestLaterStatements checks that a later statement which only plans something, which is about a sibling or
+// which says the same again leaves an earlier one as it is, and that one which says that it has changed
+// does not.
+func TestLaterStatements(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		changes  bool
+	}{
+		{"We use Postgres 15.", "We might move to Postgres 17 next year.", false},
+		{"Billing deploys on Tuesdays.", "We're thinking about moving billing deploys to Wednesdays.", false},
+		{"The session timeout is 30 minutes.", "Maybe we should lower the session timeout to 15 minutes now.", false},
+		{"The API runs on Node 18.", "We plan to move the API to Node 22 in the autumn.", false},
+		{"The choir meets on Mondays.", "We could move the choir to Thursdays at some point.", false},
+		{"The lease ends in May.", "I'm going to move the end of the lease to June.", false},
+		{"The cache is Redis 6.", "Should we move the cache to Redis 7?", false},
+		{"Der Chor probt montags.", "Vielleicht probt der Chor jetzt donnerstags.", false},
+		{"We might release on Tuesday.", "We might release on Thursday instead.", true},
+		{"The choir meets on Mondays.", "The choir meets on Thursdays now.", true},
+		{"The choir is going to meet on Mondays.", "The choir is going to meet on Thursdays now.", true},
+		{"The webinar is planned for 3 March.", "Change of plan: the webinar is on 10 March.", true},
+
+		{"Our standup is at 10.", "Standup is at 10.", false},
+		{"The demo for the client is tomorrow (19 May 2026) at 3pm.", "The demo for the client is tomorrow (26 May 2026) at 3pm.", false},
+		{"The mailer's timeout is 30 s.", "The mailer's retry limit is 5 now.", false},
+		{"Ben owns search.", "Ana owns billing now.", false},
+		{"Production runs on 8080.", "Staging now runs on 8081.", false},
+		{"Qui valide le planning ? Answer: moi", "Unseal keys are with 5 people, you need 3.", false},
+	} {
+		n := candidate{claim: &ken.Claim{Text: tt.old}}
+		if !planned(tt.old, tt.new) {
+			n.readChange(tt.new)
+			if n.Relation == "" {
+				n.judgeChange(tt.new)
+			}
+		}
+		if (n.Relation != "") != tt.changes {
+			t.Errorf("%q\n after %q: %q %s", tt.new, tt.old, n.Relation, n.Why)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/trained"
 )
 
@@ -103,7 +104,7 @@ func StatementOf(c *ken.Claim) draft.Dated { return draft.Dated{Text: Plain(c.Te
 // are not, and within a session only the speaker's corrections count.
 func (n *candidate) judgeChange(fresh string) {
 	text := Plain(n.claim.Text)
-	if !sameSpeaker(text, fresh) {
+	if !sameSpeaker(text, fresh) || planned(text, fresh) || !concerns(text, fresh) {
 		return
 	}
 	if score := trained.Replaces(spoken(text), spoken(fresh)); score >= mayReplace {
@@ -136,6 +137,40 @@ func (n *candidate) amend(fresh string, score float64) {
 	c.clause = c.was
 	n.score, n.change, n.Relation, n.Why = score, c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
 }
+
+// concerns reports whether the statement after says something else than the statement before. A date in
+// parentheses is left out: the harvest adds it to "tomorrow". What people say to each other changes fast
+// from one topic to another, so it must share a word as well.
+func concerns(before, after string) bool {
+	before, after = spoken(before), spoken(after)
+	among := speakerName.MatchString(after)
+	plain := func(s string) *statementValues {
+		return valuesOf(addedDate.ReplaceAllString(speakerName.ReplaceAllString(s, ""), ""))
+	}
+	old, fresh := plain(before), plain(after)
+	mine, theirs := old.all(), fresh.all()
+	if alike, _ := shared(mine, theirs); alike == 0 && among || len(mine) == 0 || len(theirs) == 0 {
+		return false
+	}
+	if told := read(fresh.text); told.weak+told.strong != "" || fresh.tellsChange(0, len(fresh.text), true) {
+		return true
+	}
+	for i := range fresh.values {
+		if !slices.ContainsFunc(old.values, func(o mention) bool { return o.same(&fresh.values[i]) }) {
+			return true
+		}
+	}
+	n := 0 // the terms of both, in the same order
+	for _, t := range mine {
+		if n < len(theirs) && t.stem == theirs[n].stem {
+			n++
+		}
+	}
+	return n < len(theirs)
+}
+
+// addedDate matches a date that the harvest added to a relative one.
+var addedDate = lazyregexp.New(` \((?:the week of )?(?:\d{1,2} )?(?:\pL+ )?\d{4}\)`)
 
 // spoken returns a statement without the "User: " prefix.
 func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }

@@ -91,6 +91,9 @@ func (p *planner) weigh(k *ken.Claim) {
 		case judged && !replaces && (n.Relation == Contradicts || n.Relation == Updates):
 			n.Relation = Distinct
 		}
+		if !judged && comparedKind(k.Kind) == ken.KindFact && !sameTime(n.Relation) && planned(known.Text, fresh.Text) {
+			n.Relation = Distinct
+		}
 		switch n.Relation {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"

@@ -148,7 +148,7 @@ func shared(a, b []term) (alike, equal int) {
 // that can't be parsed. In doubt it returns false: a value that is not replaced is merely kept
 // beside the new one, but a fact that is replaced wrongly is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !sameSpeaker(before, after) {
+	if !sameSpeaker(before, after) || planned(before, after) {
 		return change{}, false
 	}
 	if c, ok := replacedHolder(before, after); ok {
@@ -167,6 +167,26 @@ func (s *statementValues) tellsChange(from, to int, weakly bool) bool {
 	part := " " + strings.ToLower(s.text[from:to]) + " "
 	return changeCue.MatchString(part) || weakly && weakCue.MatchString(part)
 }
+
+// planned reports whether the statement after is only a plan, a wish, a guess or a question, and the
+// statement before is none. What may be once does not end what is.
+func planned(before, after string) bool { return plans(after) && !plans(before) }
+
+func plans(text string) bool {
+	if strings.HasSuffix(strings.TrimRight(text, " )"), "?") {
+		return true
+	}
+	low := " " + strings.ToLower(text) + " "
+	return mayBe.MatchString(low) || intention.MatchString(low) && !changeCue.MatchString(low)
+}
+
+// mayBe matches words of what is not decided. intention matches those of what is decided or wished for,
+// unless the statement says as well that something has changed.
+var (
+	mayBe = lazyregexp.New(`[ ,.;:](might|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|'m|'re) considering|considers|debating|toying with|someday|some day|at some point|eventually|in the long run|what if|` +
+		`vielleicht|eventuell|könnten?|würden?|sollten wir|wir sollten|überlegen|überlegt|irgendwann|peut-être|pourrai(?:t|s|ent)|pourrions|envisage|envisageons|on pense|devrait-on|un jour|quizás?|tal vez|podríamos|podría|pensando en|algún día|talvez|poderíamos|poderia|um dia)[ ,.;:]|かもしれ|検討|也许|可能会|考虑`)
+	intention = lazyregexp.New(`[ ,.;:](going to|gonna|(?:we|i) should|plan(?:s|ning)? to|next (?:year|quarter))[ ,.;:]`)
+)
 
 // sameSpeaker reports whether two statements may be by the same person. A statement that a person
 // makes about themselves begins with their name.
@@ -415,7 +435,7 @@ var genericTerms = sync.OnceValue(func() map[string]bool {
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
 
 // changeCue matches words that say that something has changed.
-var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|change of plans?|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
 	`jetzt|nur noch|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +
