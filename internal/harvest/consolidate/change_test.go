@@ -61,7 +61,7 @@ func TestReplacedValue(t *testing.T) {
 
 // TestLaterStatements checks that a later statement which only plans something, which is about a sibling or
 // which says the same again leaves an earlier one as it is, and that one which says that it has changed
-// does not.
+// or that a task was done does not.
 func TestLaterStatements(t *testing.T) {
 	for _, tt := range []struct {
 		old, new string
@@ -86,6 +86,27 @@ func TestLaterStatements(t *testing.T) {
 		{"Ben owns search.", "Ana owns billing now.", false},
 		{"Production runs on 8080.", "Staging now runs on 8081.", false},
 		{"Qui valide le planning ? Answer: moi", "Unseal keys are with 5 people, you need 3.", false},
+
+		{"There is a deploy freeze until the audit is done.", "The deploy freeze is over.", true},
+		{"User: We use Redis for sessions.", "User: We no longer use Redis.", true},
+		{"The nightly sync copies orders to the warehouse.", "The nightly sync was switched off.", true},
+		{"My sister lives with us in the guest room.", "My sister moved out.", true},
+		{"Tom is on call on Fridays.", "Tom left the team.", true},
+		{"The choir's summer break lasts until August.", "The summer break has ended.", true},
+		{"Lea owns the exporter.", "Tom left the team.", false},
+		{"There is a deploy freeze until the audit is done.", "The hiring freeze will be over in May.", false},
+		{"There is a deploy freeze until the audit is done.", "The deploy freeze isn't over yet.", false},
+		{"The orders queue keeps messages for 7 days.", "The retry of invoices was switched off.", false},
+
+		{"User: Still to do: We still need to add an index on orders.created_at.", "Done: added the index on orders.created_at.", true},
+		{"Still to do: The staging certificate still has to be rotated.", "User: I rotated the staging certificate yesterday (24 May 2026).", true},
+		{"Still to do: The release notes still have to be written.", "The release notes are written.", true},
+		{"Still to do: The hall's deposit is not paid, someone has to pay it.", "The hall's deposit is paid.", true},
+		{"Still to do: We still need to add an index on orders.created_at.", "We added an index on customers.email.", false},
+		{"Still to do: The release notes still have to be written.", "The release notes are in docs/release.md as always.", false},
+		{"Still to do: The cake still has to be ordered at Bakery Sol.", "The flowers are ordered at Bakery Sol.", false},
+		{"Still to do: The staging certificate still has to be rotated.", "The staging certificate isn't rotated.", false},
+		{"The staging certificate is rotated on Mondays.", "The staging certificate was rotated.", false},
 	} {
 		n := candidate{claim: &ken.Claim{Text: tt.old}}
 		if !planned(tt.old, tt.new) {

@@ -108,3 +108,47 @@ var (
 	holderCue     = lazyregexp.New(`[ ,.;:](?:owns?|owned|owner|owner's|leads?|led|lead's|manages?|managed|manager|manager's|maintains?|maintained|maintainer|responsible|in charge|looks after|runs|takes care|contact|contact's|moderates|coordinates?|coordinator|chairs|handles|signs off|approves|reviews|` +
 		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|pflegt|ansprechpartner(?:in)?|macht|führt|gère|responsable|s'occupe|propriétaire|dueñ[oa]|don[oa]|titular|dirige|pilote|lleva|encargad[oa]|coordina|se ocupa|cuida|coordena|responde|responsável|toca|quem)[ ,.;:]|担当|负责`)
 )
+
+// doneTask returns the whole earlier statement as the old value if it is a task that is still to be done,
+// and the later one says that it was done: "We still need to rotate the staging certificate." "The
+// staging certificate is rotated."
+func doneTask(before, after string) (change, bool) {
+	task, open := strings.CutPrefix(spoken(before), draft.OpenPrefix)
+	if after = spoken(after); !open || strings.HasPrefix(after, draft.OpenPrefix) || !isDone.MatchString(after) || notDone.MatchString(after) || plans(after) {
+		return change{}, false
+	}
+	old, fresh := valuesOf(task), valuesOf(after)
+	mine, theirs := old.all(), fresh.all()
+	mine = slices.DeleteFunc(mine, func(t term) bool { return t.stem == "need" || t.stem == "todo" || t.stem == "miss" })
+	if slices.ContainsFunc(mine, func(t term) bool { return t.open && !holds(theirs, t.stem) }) {
+		return change{}, false // it is about another thing
+	}
+	if alike, equal := shared(mine, theirs); equal < leastSharedTerms || float64(alike) < leastOfTask*float64(len(mine)) {
+		return change{}, false
+	}
+	from := strings.Index(before, task)
+	all := span{from, from + len(strings.TrimRight(task, ".!。 "))}
+	return change{was: all, clause: all, is: inNote(after), onlyContent: old.single()}, true
+}
+
+// leastOfTask is the minimum share of a task's terms in a statement that it was done.
+const leastOfTask = 0.75
+
+var (
+	isDone  = lazyregexp.New(`(?i)\b(?:done|finished|ready|\pL+ed|written|wrote|sent|made|built|bought|paid|put|set)\b`)
+	notDone = lazyregexp.New(`(?i)\b(?:needs?|must|has to|have to|should|will|still|yet|not|never|nobody|almost|half|once|until|before|if)\b|n't\b`)
+)
+
+// ends reports whether the later statement says only that something ended which the earlier one names:
+// "There is a deploy freeze until the audit." "The deploy freeze is over."
+func ends(before, after string) bool {
+	after = spoken(after)
+	if !ended.MatchString(after) || notDone.MatchString(after) {
+		return false
+	}
+	known, gone := valuesOf(spoken(before)).all(), valuesOf(ended.ReplaceAllString(after, " ")).all()
+	return len(gone) > 0 && !slices.ContainsFunc(gone, func(t term) bool { return !slices.ContainsFunc(known, func(o term) bool { return o.stem == t.stem }) })
+}
+
+// ended matches words that say that something ended.
+var ended = lazyregexp.New(`(?i)\b(?:(?:is|are|was|were|has|have|has been|have been) (?:now )?(?:over|gone|ended|removed|switched off|turned off|shut down|discontinued|cancell?ed|called off|lifted|retired)|no longer exists?|left (?:us|the (?:team|company|project|band|club))|moved out|(?:we|they|i) (?:removed|dropped|deleted|retired|shut down|switched off|turned off|got rid of|no longer use|stopped using))\b`)

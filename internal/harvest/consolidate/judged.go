@@ -104,10 +104,15 @@ func StatementOf(c *ken.Claim) draft.Dated { return draft.Dated{Text: Plain(c.Te
 // are not, and within a session only the speaker's corrections count.
 func (n *candidate) judgeChange(fresh string) {
 	text := Plain(n.claim.Text)
-	if !sameSpeaker(text, fresh) || planned(text, fresh) || !concerns(text, fresh) {
+	ending := ends(text, fresh)
+	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && !concerns(text, fresh) {
 		return
 	}
-	if score := trained.Replaces(spoken(text), spoken(fresh)); score >= mayReplace {
+	score := trained.Replaces(spoken(text), spoken(fresh))
+	if ending {
+		score = max(score, mayReplace)
+	}
+	if score >= mayReplace {
 		n.amend(fresh, score)
 	}
 }

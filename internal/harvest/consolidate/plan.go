@@ -130,6 +130,9 @@ func (p *planner) weigh(k *ken.Claim) {
 func (n *candidate) readChange(fresh string) {
 	c, ok := replacedValue(n.claim.Text, fresh)
 	if !ok {
+		c, ok = doneTask(n.claim.Text, fresh)
+	}
+	if !ok {
 		return
 	}
 	n.change, n.Relation = c, Amends

@@ -17,6 +17,9 @@ const (
 	Constraint  Sort = "constraint"  // a rule about a named thing
 )
 
+// OpenPrefix marks a statement about a task that is still to be done, so that a search finds it.
+const OpenPrefix = "Still to do: "
+
 // Statement is one atomic fact from a session.
 type Statement struct {
 	Text  string // one sentence that can be understood on its own, at most as long as the limit of the extraction

@@ -25,16 +25,13 @@ func (k *candidate) statement(limit int) draft.Statement {
 func (k *candidate) attributed(limit int) string {
 	prefix := k.prefix()
 	if k.open && k.from.person {
-		prefix += openPrefix
+		prefix += draft.OpenPrefix
 	}
 	if dated := prefix + capital(k.dated()) + k.question; characters(dated) <= limit {
 		return dated
 	}
 	return prefix + capital(unmarked(k.text)) + k.question
 }
-
-// openPrefix marks a task that is still to be done, so that a search finds it.
-const openPrefix = "Still to do: "
 
 // acceptedPrefix precedes a proposal of the assistant that the user accepted.
 const acceptedPrefix = "Proposed by the assistant, accepted by the user: "
