@@ -75,6 +75,8 @@ func TestLaterStatements(t *testing.T) {
 		{"The lease ends in May.", "I'm going to move the end of the lease to June.", false},
 		{"The cache is Redis 6.", "Should we move the cache to Redis 7?", false},
 		{"Der Chor probt montags.", "Vielleicht probt der Chor jetzt donnerstags.", false},
+		{"If all goes well, the choir meets on Mondays.", "If the hall is free, we could move the choir to Thursdays.", false},
+		{"The webinar is on 3 March.", "The webinar is on 10 March now, maybe Olga moderates it.", true},
 		{"We might release on Tuesday.", "We might release on Thursday instead.", true},
 		{"The choir meets on Mondays.", "The choir meets on Thursdays now.", true},
 		{"The choir is going to meet on Mondays.", "The choir is going to meet on Thursdays now.", true},

@@ -176,8 +176,17 @@ func plans(text string) bool {
 	if strings.HasSuffix(strings.TrimRight(text, " )"), "?") {
 		return true
 	}
-	low := " " + strings.ToLower(text) + " "
-	return mayBe.MatchString(low) || intention.MatchString(low) && !changeCue.MatchString(low)
+	planned := false
+	for _, c := range clausesOf(text, nil) {
+		low := " " + strings.ToLower(text[c.from:c.to]) + " "
+		switch changes := changeCue.MatchString(low); {
+		case mayBe.MatchString(low), intention.MatchString(low) && !changes:
+			planned = true
+		case changes:
+			return false
+		}
+	}
+	return planned
 }
 
 // mayBe matches words of what is not decided. intention matches those of what is decided or wished for,
