@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
