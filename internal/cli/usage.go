@@ -76,6 +76,9 @@ func nearestCommand(cmd *cobra.Command, args []string) string {
 	var names []string
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
+			if slices.Contains(sub.SuggestFor, args[0]) {
+				return "Did you mean " + sub.CommandPath() + "?"
+			}
 			names = append(append(names, sub.Name()), sub.Aliases...)
 		}
 	}

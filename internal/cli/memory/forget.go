@@ -26,8 +26,9 @@ func (a *commands) forgetCommand() *cobra.Command {
 	var reason string
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "forget ID",
-		Short: "Erase a claim and everything derived from it",
+		Use:        "forget ID",
+		SuggestFor: []string{"delete", "rm"},
+		Short:      "Erase a claim and everything derived from it",
 		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
 			"in the log and on the disk. Messages of sessions that it came from are deleted too, and an episode that mentions it is rewritten without " +
 			"it. Only a note of when, by whom and why stays. It can't be undone, so it asks first.\n\n" +

@@ -54,8 +54,9 @@ type learnOptions struct {
 func (a *commands) learnCommand() *cobra.Command {
 	var o learnOptions
 	cmd := &cobra.Command{
-		Use:   "learn [TEXT|-]",
-		Short: "Store a claim",
+		Use:        "learn [TEXT|-]",
+		SuggestFor: []string{"add", "remember"},
+		Short:      "Store a claim",
 		Long: "Store a claim and print its id. Without any evidence, the current user's statement is its evidence. " +
 			"A claim with a known --key is a new version of that claim; if nothing differs, nothing changes.\n\n" +
 			"What it is about, its aspect, and whether it is a rule is read from the text, and printed with the id. --about, --aspect and " +

@@ -35,8 +35,9 @@ type recallOptions struct {
 func (a *commands) recallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
-		Use:   "recall [QUESTION|-]",
-		Short: "Find the claims that match a question",
+		Use:        "recall [QUESTION|-]",
+		SuggestFor: []string{"list", "ls", "search", "find", "show", "get", "query"},
+		Short:      "Find the claims that match a question",
 		Long: "Find the claims that match a question, best first: those that are observed, inferred or verified and have not expired. " +
 			"It searches as a turn does, by keywords and by meaning, but it searches for any text, leaves nothing out for " +
 			"a weak match, and waits for a slow embedding service. With --scope, only claims of exactly those " +
