@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -162,5 +163,27 @@ func TestCommandsStopWhileTheyReadInput(t *testing.T) {
 			t.Errorf("%s ends with %d: %s", line, status, err.String())
 		}
 		cancel()
+	}
+}
+
+// fullOutput is an output without room.
+type fullOutput struct{}
+
+func (fullOutput) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	dir := t.TempDir()
+	for _, line := range []string{"key create ana", "key create ci --json", "learn The_lamp_is_red.", "recall lamp", "recall lamp --json", "key list", "help", "version"} {
+		var err bytes.Buffer
+		status := run(t.Context(), append([]string{"-C", dir}, strings.Fields(line)...), cli.Streams{In: strings.NewReader(""), Out: fullOutput{}, Err: &err})
+		if status != cli.ExitFailed || !strings.Contains(err.String(), syscall.ENOSPC.Error()) {
+			t.Errorf("%s ends with %d: %s", line, status, err.String())
+		}
+	}
+	var out, err bytes.Buffer
+	run(t.Context(), []string{"-C", dir, "key", "list"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	if strings.Count(out.String(), "revoked") != 2 {
+		t.Errorf("a key that was not printed is valid: %s%s", out.String(), err.String())
 	}
 }

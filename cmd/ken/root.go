@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/cli/chat"
 	"github.com/kenlayer/ken/internal/cli/connect"
@@ -26,6 +30,10 @@ import (
 
 // run executes a command line and returns its exit status.
 func run(ctx context.Context, args []string, s cli.Streams) int {
+	out := &checkedOutput{w: s.Out}
+	if !cli.IsTerminal(s.Out) {
+		s.Out = out
+	}
 	a := &cli.App{Streams: s}
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -33,6 +41,9 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	err := root.ExecuteContext(ctx)
+	if failed := out.failed(); err == nil && failed != nil {
+		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "write standard output", Err: failed, Try: "Make room there or write elsewhere. What the command changed stays changed."}
+	}
 	if err == nil {
 		return cli.ExitOK
 	}
@@ -42,6 +53,33 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 		status = stoppedBy(cause, status)
 	}
 	return status
+}
+
+// checkedOutput keeps the first error of writing, which most prints ignore.
+type checkedOutput struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (o *checkedOutput) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.err = cmp.Or(o.err, err)
+	}
+	return n, err
+}
+
+// Unwrap returns the output itself, for other programs that write to it.
+func (o *checkedOutput) Unwrap() io.Writer { return o.w }
+
+func (o *checkedOutput) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }
 
 // stoppedBy returns the exit status of a run that a signal ended. cause is the cause of the

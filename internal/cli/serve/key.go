@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -133,12 +134,20 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 		return cli.AsUsageError(err)
 	}
 	if a.JSON {
-		return a.PrintJSON(struct {
+		err = a.PrintJSON(struct {
 			Secret string `json:"key"`
 			operator.Key
 		}{secret, made})
+	} else {
+		_, err = fmt.Fprintln(a.Out, secret)
 	}
-	fmt.Fprintln(a.Out, secret)
+	if err != nil { // nobody has the key, and it can't be shown again
+		_, undo := keys.Revoke(context.WithoutCancel(ctx), k.Name)
+		return errors.Join(fmt.Errorf("print the key, which is revoked now: %w", err), undo)
+	}
+	if a.JSON {
+		return nil
+	}
 	fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client")
 	if len(before)+len(r.Config.Gateway.Keys) == 0 {
 		fmt.Fprintln(a.Err, "ken: it is the first one: from now on every request to the gateway needs a key")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -251,10 +252,14 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOption
 	if !o.noRecord {
 		before = observe.TakeSnapshot(ctx, root)
 	}
+	out := a.Out
+	if w, ok := out.(interface{ Unwrap() io.Writer }); ok {
+		out = w.Unwrap() // the program gets the file itself
+	}
 	signals, stop := observe.Signals()
 	defer stop()
 	s := observe.Report{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()},
-		Result: observe.Run(observe.Command{Args: args, Dir: dir, Stdin: a.In, Stdout: a.Out, Stderr: a.Err, Direct: o.direct, Signals: signals})}
+		Result: observe.Run(observe.Command{Args: args, Dir: dir, Stdin: a.In, Stdout: out, Stderr: a.Err, Direct: o.direct, Signals: signals})}
 	if s.Err != nil {
 		fmt.Fprintf(a.Err, "ken: %s: %v\n", args[0], startError(s.Err))
 	}
