@@ -187,3 +187,23 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Errorf("a key that was not printed is valid: %s%s", out.String(), err.String())
 	}
 }
+
+func TestWrongValuesOfFlags(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, c := range []struct{ args, want string }{
+		{"recall a --limit x", `ken: --limit: "x" is not a whole number`},
+		{"recall a --limit 2.5", `ken: --limit: "2.5" is not a whole number`},
+		{"recall a -n 99999999999999999999", `ken: --limit: "99999999999999999999" is too large or too small`},
+		{"key create a --tokens-per-day many", `ken: --tokens-per-day: "many" is not a whole number`},
+		{"recall a --json=maybe", `ken: --json: "maybe" is not true or false`},
+		{"recall a --owner=", "the owner is empty"},
+		{"key create a --owner=", "the owner is empty"},
+		{"export --owner=", "the owner is empty"},
+	} {
+		var err bytes.Buffer
+		status := run(t.Context(), append([]string{"-C", t.TempDir()}, strings.Fields(c.args)...), cli.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &err})
+		if status != cli.ExitUsage || !strings.Contains(err.String(), c.want) || strings.Contains(err.String(), "strconv") {
+			t.Errorf("%s ends with %d: %s", c.args, status, err.String())
+		}
+	}
+}

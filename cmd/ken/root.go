@@ -121,6 +121,12 @@ func newRoot(a *cli.App) *cobra.Command {
 			}
 			return nil
 		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("owner") && strings.TrimSpace(a.Owner) == "" {
+				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: "the owner is empty", Try: "Name an owner, or leave --owner away for the one of the configuration."})
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetVersionTemplate("{{.Version}}\n")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 // meant, or else the usage of the command.
 func ExplainUsage(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return addHint(cmd, UsageError(err), nearestFlag(cmd, err))
+		return addHint(cmd, UsageError(explainNumber(err)), nearestFlag(cmd, err))
 	})
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {
@@ -63,6 +64,28 @@ type hintError struct {
 // Unwrap lets errors.As find the hint and the code.
 func (h *hintError) Unwrap() error {
 	return &ken.Error{Code: ken.CodeInvalid, Try: h.try, Err: h.error}
+}
+
+// explainNumber returns an error that says in words why the value of a flag is no number. It
+// returns other errors unchanged.
+func explainNumber(err error) error {
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &invalid) || !errors.As(err, &number) {
+		return err
+	}
+	why := "is not a number"
+	switch kind := invalid.GetFlag().Value.Type(); {
+	case errors.Is(number, strconv.ErrRange):
+		why = "is too large or too small"
+	case kind == "bool":
+		why = "is not true or false"
+	case strings.HasPrefix(kind, "int"):
+		why = "is not a whole number"
+	case strings.HasPrefix(kind, "uint"):
+		why = "is not a whole number of 0 or more"
+	}
+	return fmt.Errorf("--%s: %q %s", invalid.GetFlag().Name, invalid.GetValue(), why)
 }
 
 // nearestCommand returns a hint that names the subcommand that was probably meant.
