@@ -206,7 +206,7 @@ func (k *keyView) state(now time.Time) string {
 }
 
 func (a *commands) revokeKey(ctx context.Context, name string) error {
-	_, keys, err := a.keyFile()
+	r, keys, err := a.keyFile()
 	if err != nil {
 		return err
 	}
@@ -221,6 +221,13 @@ func (a *commands) revokeKey(ctx context.Context, name string) error {
 	k, err := keys.Revoke(ctx, name)
 	if err != nil {
 		return err
+	}
+	now := time.Now()
+	opens := func(other operator.Key) bool {
+		return other.Name != name && other.Revoked.IsZero() && !other.Ended(now)
+	}
+	if !slices.ContainsFunc(list, opens) && !slices.ContainsFunc(r.Config.Gateway.Keys, func(c config.GatewayKey) bool { return !(&operator.Key{GatewayKey: c}).Ended(now) }) {
+		fmt.Fprintln(a.Err, "ken: no valid key is left: the gateway rejects every request until you create one with ken key create")
 	}
 	return a.Show(k, func() { fmt.Fprintln(a.Out, k.Name) })
 }
