@@ -197,7 +197,7 @@ func (a *commands) entityDropCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Show(map[string]any{"name": args[0], "changed": n}, func() { fmt.Fprintf(a.Out, "%d claims changed\n", n) })
+				return a.Show(map[string]any{"name": args[0], "changed": n}, func() { fmt.Fprintf(a.Out, "%s changed\n", cli.Count(n, "claim")) })
 			})
 		},
 	}

@@ -70,6 +70,6 @@ func (a *commands) export(ctx context.Context, o *exportOptions) error {
 			return err
 		}
 		p.Done()
-		return a.Show(map[string]any{"claims": n, "file": o.out}, func() { fmt.Fprintf(a.Err, "%d claims written to %s\n", n, o.out) })
+		return a.Show(map[string]any{"claims": n, "file": o.out}, func() { fmt.Fprintf(a.Err, "%s written to %s\n", cli.Count(n, "claim"), o.out) })
 	})
 }

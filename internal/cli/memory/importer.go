@@ -56,7 +56,7 @@ func (s importSummary) String() string {
 	if s.DryRun {
 		verb = "would be written"
 	}
-	out := fmt.Sprintf("%d claims %s, %d unchanged, %d lines failed; owner %s", s.Written, verb, s.Unchanged, s.Failed, s.Owner)
+	out := fmt.Sprintf("%s %s, %d unchanged, %s failed; owner %s", cli.Count(s.Written, "claim"), verb, s.Unchanged, cli.Count(s.Failed, "line"), s.Owner)
 	for _, more := range []struct {
 		n      int
 		format string
