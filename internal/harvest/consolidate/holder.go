@@ -69,8 +69,8 @@ func opens(text string, at span) bool {
 
 // noteBehind reports whether a note on a change follows text[:at].
 func noteBehind(text string, at int) bool {
-	loc := analysis.PastNote.FindStringIndex(text[at:])
-	return loc != nil && loc[0] == 0
+	notes := analysis.PastNotes(text[at:])
+	return len(notes) > 0 && notes[0][0] == 0
 }
 
 // names returns the words of a text that are written like names of people: with a capital, and

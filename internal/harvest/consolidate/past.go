@@ -17,7 +17,7 @@ func Plain(text string) string { return analysis.WithoutPastNotes(text) }
 
 // NoLonger returns the clauses of a claim's text whose value has changed.
 func NoLonger(text string) (out []string) {
-	for _, at := range analysis.PastNote.FindAllStringIndex(text, -1) {
+	for _, at := range analysis.PastNotes(text) {
 		if note := text[at[0]:at[1]]; !strings.Contains(note, ", now ") || strings.HasPrefix(note, " ("+perhapsNote) {
 			continue
 		}
@@ -116,7 +116,7 @@ func amendReworded(text, clause, note string) (string, bool) {
 	if len(want) < 2 || strings.Contains(text, note) {
 		return text, false
 	}
-	notes := analysis.PastNote.FindAllStringIndex(text, -1)
+	notes := analysis.PastNotes(text)
 	most, end, from := 0, 0, 0
 	for _, mark := range append(partEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		part := text[from:mark[0]]

@@ -118,7 +118,7 @@ func mentions(text string) (out []mention) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r > 0x7f }) && !hasNumberWord(text) {
 		return nil
 	}
-	notes := analysis.PastNote.FindAllStringIndex(text, -1)
+	notes := analysis.PastNotes(text)
 	taken := func(from, to int) bool {
 		for _, n := range notes {
 			if from < n[1] && to > n[0]-1 {
