@@ -61,7 +61,8 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reason)
 		}
 	}
-	if i := hypotheses.in(w); i >= 0 && i < 4 {
+	n := asksFor.starts(w) // "I'd appreciate it if you never sent …" is no hypothesis
+	if i := hypotheses.in(w); i >= 0 && i < 4 && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
 		return refused(reasonIf)
 	}
 	if toAgent {
@@ -205,7 +206,9 @@ func instruction(w []word) (verdict, bool) {
 	first, now, keeps := w[0].low, forNow.in(w) >= 0, lasting.in(w)
 	orders := ordersYou.starts(w) > 0
 	switch {
-	case keeps == 0, keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
+	case asksFor.starts(w) > 0 && keeps == asksFor.starts(w):
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true
+	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true
@@ -220,6 +223,37 @@ func instruction(w []word) (verdict, bool) {
 	}
 	return verdict{}, false
 }
+
+// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?"
+// It reports whether the sentence asks for a rule. Other requests stay as they are.
+func politeRule(s *sentence) bool {
+	n := asksFor.starts(s.words)
+	rest := s.words[n:]
+	if n == 0 || len(rest) < 3 {
+		return false
+	}
+	verb := rest[0].low
+	lasts := ordersAlways(rest) || hereafter.in(rest) > 0 && (imperatives[verb] || manners[verb])
+	if n == 2 { // "Would you never eat meat?" may be a question
+		lasts = lasts && (manners[verb] || manners[rest[1].low])
+	}
+	if !lasts || pronouns[low(rest, 2)] || needsContext(rest[1:], false) {
+		return false
+	}
+	s.cutTo(rest[0].start)
+	s.cutAt(len(strings.TrimRight(s.text, "?")))
+	s.full, s.asks = s.text, false
+	return true
+}
+
+// ordersAlways reports whether words start with "always" or "never" and a bare verb.
+func ordersAlways(w []word) bool {
+	verb := low(w, 1)
+	return (low(w, 0) == "always" || low(w, 0) == "never") && verb != "be" && !asking[verb] && !isPast(verb) && !strings.HasSuffix(verb, "ing") && !analysis.IsStopWord(verb)
+}
+
+// isPast reports whether a verb is in the past tense: "if you never sent …".
+func isPast(verb string) bool { return pastForms[verb] || strings.HasSuffix(verb, "ed") }
 
 // imperative reports whether a sentence is an order, that is, starts with a bare verb.
 func imperative(w []word) bool {

@@ -132,7 +132,7 @@ func (l *collector) message(s *speech) {
 		if lang == nil {
 			part.open(l.present)
 		}
-		if lang == nil && !part.head() {
+		if lang == nil && !(l.toAgent && politeRule(&part)) && !part.head() {
 			l.drop[reasonQuestion]++
 			before = nil
 			continue

@@ -206,11 +206,17 @@ var leadIns = set("please now then just also kindly first next finally so and ok
 var (
 	lasting   = list(`always, never, from now on, going forward, from here on, in the future, in future, every time, whenever, by default, at all times, no matter what, under no circumstances`)
 	forbids   = list(`don't, do not, avoid, never`)
-	ordersYou = list(`you should, you must, you need to, you have to, you can't, you cannot, you may not, you are not allowed, you're not allowed, you shouldn't, you should not, you must not`)
+	ordersYou = list(`you should, you must, you need to, you have to, you can't, you cannot, you may not, you are not allowed, you're not allowed, you shouldn't, you should not, you must not, we should never, we should always, we must never, we must always`)
 	manners   = set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
 	choices   = list(`instead of, rather than, over, not, everywhere, in all, for all, in every, for every, only, style, in english, in german, in french`)
 	forNow    = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, this one, again, until i, until we, before i, just, here, first, below, above, following, attached`)
-	calms     = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
+	asksFor   = list(`could you please, could you kindly, can you please, can you kindly, would you please, would you kindly, will you please, could you, would you, will you, i want you to, i'd like you to, i would like you to, i need you to,
+		i'd appreciate it if you could, i would appreciate it if you could, it would be great if you could, it'd be great if you could, it would be nice if you could, it'd be nice if you could, i'd be grateful if you could, i'd prefer it if you could,
+		i'd appreciate it if you, i would appreciate it if you, i'd be grateful if you, i would be grateful if you, i'd prefer it if you, i would prefer it if you, it would be great if you, it'd be great if you, it would be nice if you, it'd be nice if you`)
+	conditions = set("if when whenever where while")
+	pastForms  = set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used")
+	hereafter  = list(`from now on, going forward, from here on, in future`)
+	calms      = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
 )
 
 // remembers holds phrases that ask for something to be remembered.

@@ -1,0 +1,62 @@
+package extract_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken/internal/harvest/extract"
+)
+
+// checkSaid checks what is kept of each conversation: "sort: text", several of them joined with " | ". The
+// messages of a conversation are separated by " || ", and "a: " starts one of the assistant.
+func checkSaid(t *testing.T, tests [][2]string) {
+	t.Helper()
+	for _, tt := range tests {
+		var messages []string
+		for m := range strings.SplitSeq(tt[0], " || ") {
+			if text, ok := strings.CutPrefix(m, "a: "); ok {
+				messages = append(messages, "assistant: "+text)
+			} else {
+				messages = append(messages, "user: "+m)
+			}
+		}
+		tr := held(messages...)
+		d := extract.Draft(tr, extract.Options{})
+		holds(t, tr, d, extract.Options{})
+		var got []string
+		for _, s := range d.Statements {
+			got = append(got, string(s.Sort)+": "+s.Text)
+		}
+		if got := strings.Join(got, " | "); got != tt[1] {
+			t.Errorf("%q\n got %q\nwant %q\n%v", tt[0], got, tt[1], d.Dropped)
+		}
+	}
+}
+
+func TestPoliteRules(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"could you please always run the linter before you commit", "instruction: User: Always run the linter before you commit"},
+		{"I'd appreciate it if you never force-push to main", "instruction: User: Never force-push to main"},
+		{"let's make sure we don't merge on Fridays", "decision: User: Let's make sure we don't merge on Fridays"},
+		{"Would you please never store passwords in the repo?", "instruction: User: Never store passwords in the repo"},
+		{"I'd like you to never book flights before 9am.", "instruction: User: Never book flights before 9am."},
+		{"I'd be grateful if you never sent emails on Sundays.", "instruction: User: I'd be grateful if you never sent emails on Sundays."},
+		{"Could you write the minutes in French from now on?", "instruction: User: Write the minutes in French from now on"},
+		{"could you always answer in bullet points?", "instruction: User: Always answer in bullet points"},
+		{"Let's never schedule calls on Wednesdays.", "instruction: User: Let's never schedule calls on Wednesdays."},
+		{"We should always tag releases with a v.", "instruction: User: We should always tag releases with a v."},
+		{"When you write SQL, always qualify the columns.", "instruction: User: When you write SQL, always qualify the columns."},
+
+		{"could you please run the linter", ""},
+		{"Would you never eat meat?", ""},
+		{"Could you always run Linux on a Mac?", ""},
+		{"can you check whether the job always fails?", ""},
+		{"Could you please tell me why I always lose?", ""},
+		{"Could you please never do that again?", ""},
+		{"I'd appreciate it if you never did that again.", ""},
+		{"I'd appreciate it if you fixed the build.", ""},
+		{"I need you to fix it from now on.", ""},
+		{"Will you always be there for me?", ""},
+		{"In the morning, never a dull moment.", ""},
+	})
+}
