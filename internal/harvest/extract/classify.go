@@ -69,7 +69,7 @@ func judge(s *sentence, toAgent bool) verdict {
 		if v, ok := instruction(w); ok {
 			return v
 		}
-		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) {
+		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) || ordersThing(w) {
 			return refused(reasonRequest)
 		}
 	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
@@ -271,10 +271,45 @@ func imperative(w []word) bool {
 		return w[i].comma && (imperatives[low(w, i+1)] || low(w, i+1) == "please")
 	}
 	i += lasting.starts(w[i:])
-	if !imperatives[low(w, i)] || copulas[low(w, i+1)] || low(w, i+1) == "of" { // "change of plan"
+	if !imperatives[low(w, i)] || copulas[low(w, i+1)] || low(w, i+1) == "of" || startsWithNoun(w[i:]) { // "change of plan"
 		return false
 	}
 	return !copulas[low(w, i+2)] || analysis.IsStopWord(low(w, i+1)) // "Build 417 is on staging."
+}
+
+// startsWithNoun reports whether words that start with an imperative are a statement all the same, in which that
+// word is a noun: "Commit messages follow a template." "Deploy to eu-west takes ten minutes."
+func startsWithNoun(w []word) bool {
+	if len(w) < 3 || !imperativeNouns[w[0].low] {
+		return false
+	}
+	if strings.HasSuffix(low(w, 1), "s") && manyDo[low(w, 2)] && !w[1].comma || w[1].low == "runs" && oneRunOn[low(w, 2)] {
+		return true
+	}
+	for i := 1; i < min(len(w)-1, 8) && !connects[w[i].low] && !w[i-1].comma; i++ {
+		if oneDoes[w[i].low] {
+			return true
+		}
+	}
+	return false
+}
+
+// longestOrder is the maximum number of words of an order with an unknown verb.
+const longestOrder = 10
+
+// ordersThing reports whether words are an order with a verb that is in no list: "Scale the workers to 4."
+func ordersThing(w []word) bool {
+	first := w[0].low
+	if len(w) < 3 || len(w) > longestOrder || !objects[w[1].low] || w[0].comma || analysis.IsStopWord(first) || prepositions[first] || notVerbs[first] || fragments[first] || self[first] ||
+		verbs[first] || pastForms[first] || strings.HasSuffix(first, "s") || strings.HasSuffix(first, "ed") || strings.HasSuffix(first, "ing") || strings.HasSuffix(first, "ly") {
+		return false
+	}
+	for i := 2; i < len(w); i++ {
+		if copulas[w[i].low] || oneDoes[w[i].low] || strings.HasSuffix(w[i].low, "n't") {
+			return false
+		}
+	}
+	return true
 }
 
 // negated reports whether the word before word i negates it.

@@ -60,3 +60,28 @@ func TestPoliteRules(t *testing.T) {
 		{"In the morning, never a dull moment.", ""},
 	})
 }
+
+func TestNounsAndOrders(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Deploy to eu-west takes ten minutes.", "fact: Deploy to eu-west takes ten minutes."},
+		{"Build artifacts go to the artifacts bucket.", "fact: Build artifacts go to the artifacts bucket."},
+		{"Search runs on Elasticsearch 8.", "fact: Search runs on Elasticsearch 8."},
+		{"Plan B uses the old API.", "fact: Plan B uses the old API."},
+		{"Book club meets every second Thursday.", "fact: Book club meets every second Thursday."},
+		{"Upload limits depend on the plan.", "fact: Upload limits depend on the plan."},
+		{"Half the team works from Porto.", "fact: Half the team works from Porto."},
+		{"Wrote the parser in Rust.", "fact: Wrote the parser in Rust."},
+		{"Marta the designer lives in Oslo.", "fact: Marta the designer lives in Oslo."},
+
+		{"Deploy the service to eu-west.", ""},
+		{"Check that the deploy takes ten minutes.", ""},
+		{"Review changes in the api folder.", ""},
+		{"Design tables that hold orders.", ""},
+		{"Search for files that use the old API.", ""},
+		{"Make tests run faster.", ""},
+		{"Scale the workers to 4.", ""},
+		{"Kill the process on port 8080.", ""},
+		{"Mock the payments client in the tests.", ""},
+		{"Trim the images to 400 px.", ""},
+	})
+}

@@ -199,6 +199,21 @@ var imperatives = set(`fix add write run create make update show tell give expla
 		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
 		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
 
+// imperativeNouns holds the imperatives that are also common nouns, as in "Build artifacts go to S3".
+var imperativeNouns = set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download
+		import export install copy upgrade queue watch store report review change research note answer query log book ticket support draft count profile benchmark trace`)
+
+// Verbs by which a sentence that starts with such a noun is known: those of one thing, and those of several.
+var (
+	oneDoes  = set("takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
+	manyDo   = set("use need live happen go come belong depend require contain mean last expire begin stay sit hold keep get follow land cover serve include consist become rely start end run")
+	oneRunOn = set("on at in every once through via from")
+	connects = set("that which who where what how why if when whether because and so until while")
+	objects  = set("the an all every each my our these those")
+	notVerbs = set(`half twice all both only not just even today tomorrow yesterday tonight sometimes often once maybe perhaps sure fwiw imo imho tbh ps p.s hmm meh nb til tldr tl;dr
+			inside outside near under beyond across over between despite besides beside above below along around against among towards toward upon throughout unlike alongside past behind beneath amid`)
+)
+
 // leadIns holds words that may precede the verb of a request.
 var leadIns = set("please now then just also kindly first next finally so and ok okay")
 
@@ -214,7 +229,7 @@ var (
 		i'd appreciate it if you could, i would appreciate it if you could, it would be great if you could, it'd be great if you could, it would be nice if you could, it'd be nice if you could, i'd be grateful if you could, i'd prefer it if you could,
 		i'd appreciate it if you, i would appreciate it if you, i'd be grateful if you, i would be grateful if you, i'd prefer it if you, i would prefer it if you, it would be great if you, it'd be great if you, it would be nice if you, it'd be nice if you`)
 	conditions = set("if when whenever where while")
-	pastForms  = set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used")
+	pastForms  = set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used bought grew drove flew chose taught caught threw drew")
 	hereafter  = list(`from now on, going forward, from here on, in future`)
 	calms      = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
 )
