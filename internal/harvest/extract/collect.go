@@ -71,7 +71,7 @@ func spokenIn(all []speech) *cues {
 // message appends the candidates of one message.
 func (l *collector) message(s *speech) {
 	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
-	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && hasProgramOutput(s.text)
+	long, pasted := l.toAgent && seemsPasted(s.parts), l.toAgent && hasProgramOutput(s.text)
 	var before *sentence // the statement right before, which a pronoun may refer to
 	lang := l.language(s)
 	question, context := l.asked(s.before)
@@ -143,13 +143,23 @@ func (l *collector) message(s *speech) {
 	}
 }
 
-// A message to an agent with pastedSentences or more was probably pasted. Only the first and the
-// last typed sentences of it count, and those in the first person. If it holds a program's output,
-// only those in the first person count.
+// A message to an agent with pastedSentences or more was probably pasted, unless they are as short as
+// people type them. Only the first and the last typed sentences of it count, and those in the first
+// person. If it holds a program's output, only those in the first person count.
 const (
 	pastedSentences = 10
 	typed           = 2
+	typedWords      = 8 // of a sentence, in the mean
 )
+
+// seemsPasted reports whether a message of these sentences was probably pasted.
+func seemsPasted(parts []sentence) bool {
+	words := 0
+	for i := range parts {
+		words += len(parts[i].words)
+	}
+	return len(parts) >= pastedSentences && words > typedWords*len(parts)
+}
 
 // sentence adds what one sentence says as a candidate. It returns the sentence that the next one
 // may refer to, or nil.

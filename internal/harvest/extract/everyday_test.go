@@ -85,3 +85,15 @@ func TestNounsAndOrders(t *testing.T) {
 		{"Trim the images to 400 px.", ""},
 	})
 }
+
+func TestManyShortSentences(t *testing.T) {
+	plain := []string{"We ship the app on Tuesdays.", "The API is on port 8080.", "The database is Postgres 15.", "The owner of billing is Cy.", "Staging lives in eu-west-1.", "Logs go to Loki.",
+		"The cache is Redis 7.", "Backups run at 02:00.", "The CI is Buildkite.", "The frontend is written in Svelte.", "The design lead is Mona.", "My desk is in Oslo."}
+	if got := taught(t, held("user: "+strings.Join(plain, " "))); len(got) != len(plain) {
+		t.Errorf("%d statements of %d sentences: %q", len(got), len(plain), got)
+	}
+	long := strings.Repeat("The committee, which met in Geneva in the spring of 1994, elected a chairman. ", 6) + strings.Repeat("Its members in Oslo and Lima had no vote on the budget of that year. ", 6)
+	if got := taught(t, held("user: "+long)); len(got) > 3 {
+		t.Errorf("a pasted article taught %q", got)
+	}
+}
