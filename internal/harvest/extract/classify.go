@@ -15,6 +15,7 @@ type verdict struct {
 	confidence float64
 	explicit   bool // the speaker asked for it to be remembered
 	open       bool // it is a task that is still to be done
+	brief      bool // it says in few words what the speaker is
 	reason     string
 }
 
@@ -65,6 +66,9 @@ func judge(s *sentence, toAgent bool) verdict {
 	if i := hypotheses.in(w); i >= 0 && i < 4 && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
 		return refused(reasonIf)
 	}
+	if toAgent && saysWhoIAm(w, s.start == 0) {
+		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
+	}
 	if toAgent {
 		if v, ok := instruction(w); ok {
 			return v
@@ -95,6 +99,42 @@ func judge(s *sentence, toAgent bool) verdict {
 		v.confidence = 0.5
 	}
 	return v
+}
+
+// longestTrait is the maximum number of words of a sentence that says in few words what the speaker is. What a
+// longer one is worth is judged as that of others.
+const longestTrait = 5
+
+// saysWhoIAm reports whether a sentence says in few words what the speaker is: "I'm vegetarian", "born in 1990". Only
+// the first sentence of a message may leave out the speaker; another may be about somebody else.
+func saysWhoIAm(w []word, begins bool) bool {
+	if len(w) > longestTrait {
+		return false
+	}
+	first, n := w[0].low, 1
+	switch {
+	case traits[first]: // "vegan since 2019"
+		return begins && (len(w) == 1 && first != "single" && first != "blind" || low(w, 1) == "since")
+	case first == "born" || first == "allergic":
+		return begins && len(w) > 2 && (low(w, 1) == "in" || low(w, 1) == "to")
+	case (first == "i" || first == "we") && low(w, 1) == "have":
+		return len(w) < 5 && kin[low(w, len(w)-1)] && (amount(w, 2) > 0 || len(w) == 3)
+	case first == "i" && (low(w, 1) == "am" || low(w, 1) == "work"):
+		n = 2
+	case first != "i'm":
+		return false
+	}
+	if low(w, 1) == "work" {
+		return len(w) == 3 && (low(w, 2) == "nights" || low(w, 2) == "weekends" || low(w, 2) == "part-time" || low(w, 2) == "remotely")
+	}
+	article := low(w, n) == "a" || low(w, n) == "an"
+	if article || low(w, n) == "not" {
+		n++
+	}
+	is := low(w, n)
+	last := n == len(w)-1
+	return traits[is] && (last || low(w, n+1) == "since") || article && last && !noOffice[is] && !vague()[analysis.Stem(is)] ||
+		last && len(is) == 2 && is >= "14" && numbered(is) && digit(is[1])
 }
 
 // leftToDo lists phrases for something that has still to be done.
@@ -427,7 +467,10 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	if k.sort != draft.Fact || number || len(names) > 0 {
 		least = 1.2
 	}
-	if k.from.name != "" && k.sort == draft.Fact && !me && !number && len(names) == 0 && k.question == "" {
+	if k.brief {
+		least = 0.9
+	}
+	if k.from.name != "" && k.sort == draft.Fact && !k.brief && !me && !number && len(names) == 0 && k.question == "" {
 		least = leastRemark
 	}
 	if c.item && !me {

@@ -191,11 +191,11 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
 		question = l.questionTo(s, room-characters(c.text))
 	}
-	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && question == "" && trained.Worth(c.text) < leastWorth && !corrects(c) {
+	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && !v.brief && question == "" && trained.Worth(c.text) < leastWorth && !corrects(c) {
 		v.reason = reasonEmpty
 	}
 	if v.reason == "" {
-		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}
+		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open, brief: v.brief}
 		replaces := joined != nil && l.hasCandidate(s) // replaces the candidate before
 		if replaces {
 			k.keep(&l.found[len(l.found)-1])

@@ -97,3 +97,29 @@ func TestManyShortSentences(t *testing.T) {
 		t.Errorf("a pasted article taught %q", got)
 	}
 }
+
+func TestShortPersonalFacts(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"I'm vegetarian", "fact: User: I'm vegetarian"},
+		{"my daughter is called Ida", "fact: User: My daughter is called Ida"},
+		{"allergic to nuts", "fact: User: Allergic to nuts"},
+		{"vegan since 2019", "fact: User: Vegan since 2019"},
+		{"I'm not vegan", "fact: User: I'm not vegan"},
+		{"I'm an architect", "fact: User: I'm an architect"},
+		{"we have three kids", "fact: User: We have three kids"},
+		{"I'm left-handed", "fact: User: I'm left-handed"},
+		{"I'm 61.", "fact: User: I'm 61."},
+		{"I work nights", "fact: User: I work nights"},
+
+		{"I'm tired", ""},
+		{"I'm in a hurry", ""},
+		{"I'm a mess", ""},
+		{"I'm a fan", ""},
+		{"I'm on it", ""},
+		{"I'm 5", ""},
+		{"I have two questions", ""},
+		{"blind test", ""},
+		{"single page", ""},
+		{"Thanks for that. Allergic to nuts.", ""},
+	})
+}

@@ -115,6 +115,7 @@ type candidate struct {
 	explicit   bool
 	answer     bool // the text is a question of the assistant with the user's answer
 	open       bool // it is a task that is still to be done
+	brief      bool // it says in few words what the speaker is
 
 	terms   []string // index terms, distinct
 	weight  []float64

@@ -251,6 +251,14 @@ var personal = list(`my name is, call me, i'm a, i'm an, i am a, i am an, i work
 		my parents, my brother, my sister, my grandma, my grandmother, my grandpa, my grandfather, my aunt, my uncle, my cousin, my niece, my nephew, my friend, my best friend, my dog, my cat, my boss, my manager, my team, my company, my job, my colleague,
 		my birthday, my hometown, years old, i turned, i'm turning, we're called, our team, our company`)
 
+// Short statements of what a person is: "I'm vegetarian", "allergic to nuts", "we have two kids", "I'm a nurse".
+var (
+	traits = set(`vegetarian vegan pescatarian coeliac celiac diabetic asthmatic lactose-intolerant gluten-intolerant teetotal left-handed right-handed ambidextrous colour-blind color-blind colourblind colorblind
+		dyslexic deaf blind autistic epileptic bilingual married divorced widowed single retired self-employed pregnant muslim jewish catholic buddhist hindu atheist`)
+	kin      = set("cat cats dog dogs kid kids child children son sons daughter daughters brother brothers sister sisters twins siblings rabbit rabbits horse horses grandchildren")
+	noOffice = set("bit little lot fan mess idiot genius wreck bot robot ghost failure loser fool moron disaster zombie human person man woman guy girl few while huge big total real")
+)
+
 // decisions holds phrases of decisions.
 var decisions = list(`i decided, i've decided, i have decided, we decided, we've decided, we have decided, we agreed, we've agreed, we settled on, i settled on, we've settled on, we'll use, we will use,
 		we'll go with, i'll go with, i'll use, we're going with, i'm going with, we are going with, we chose, i chose, i've chosen, we've chosen, we went with, i went with,
