@@ -66,6 +66,14 @@ func judge(s *sentence, toAgent bool) verdict {
 	if i := hypotheses.in(w); i >= 0 && i < 4 && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
 		return refused(reasonIf)
 	}
+	if toAgent {
+		if i := wishes.in(w); i >= 0 && i < 3 || w[0].low == "if" && has(w, len(w), irreal) {
+			return refused(reasonIf)
+		}
+		if i := hearsay.in(w); i >= 0 && i < 2 && rules.in(w) < 0 && lasting.in(w) < 0 {
+			return refused(reasonQuoted)
+		}
+	}
 	if toAgent && saysWhoIAm(w, s.start == 0) {
 		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
 	}
@@ -159,7 +167,7 @@ func chatter(s *sentence) string {
 		return reasonTalk // "You should never …!", which is addressed to nobody
 	case (low(w, len(w)-1) == "pls" || low(w, len(w)-1) == "please") && intends.in(w) >= 0:
 		return reasonRequest
-	case !bound && (outages.in(w) >= 0 || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case !bound && (outages.in(w) >= 0 || wasDown(w) || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""
@@ -206,8 +214,18 @@ var (
 	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
 	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,
 		doesn't work, don't work, isn't working, aren't working, stopped working, won't start, won't build, doesn't build, doesn't compile, broke, is off, blew up`)
-	sinces = list(`since yesterday, since last, since this, since today, this morning, last night, right now, at the moment, again, today, on main, on my machine, since the, for some reason, on everybody, at everybody`)
+	pastOutages = list("was down, were down, was offline, were offline, was broken, were broken, was unavailable, were unavailable, was red, were red, dropped out, went offline, crashed, broke")
+	spans       = set("for all until at after last on yesterday again during when most half twice")
+	sinces      = list(`since yesterday, since last, since this, since today, this morning, last night, right now, at the moment, again, today, on main, on my machine, since the, for some reason, on everybody, at everybody`)
 )
+
+// wasDown reports whether a sentence tells of an outage that is over, and not why it came to be.
+func wasDown(w []word) bool {
+	i := pastOutages.in(w)
+	return i > 0 && !self[w[i-1].low] && spans[low(w, i+pastOutages.starts(w[i:]))] && !has(w, len(w), causes)
+}
+
+var causes = set("because since due")
 
 // asked classifies a sentence in which the speaker asks for something to be remembered.
 func asked(w []word, toAgent bool) (verdict, bool) {

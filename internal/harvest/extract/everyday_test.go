@@ -123,3 +123,46 @@ func TestShortPersonalFacts(t *testing.T) {
 		{"Thanks for that. Allergic to nuts.", ""},
 	})
 }
+
+func TestWishesAndHearsay(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"I wish we had Kubernetes", ""},
+		{"I wish the build took less than 5 minutes", ""},
+		{"imagine we moved to Rust", ""},
+		{"lol the server is made of cheese", ""},
+		{"someone said the API is down", ""},
+		{"If we moved to Rust, the build would take 10 minutes.", ""},
+		{"I heard the office moves to Berlin.", ""},
+		{"People say the old API is faster.", ""},
+		{"Somebody told me the vault is in Zurich.", ""},
+		{"just kidding, the database is Postgres", ""},
+		{"One day we move the blog to Hugo.", ""},
+
+		{"Marta said the port is 9090.", "fact: Marta said the port is 9090."},
+		{"According to the docs, the limit is 500.", "fact: According to the docs, the limit is 500."},
+		{"The words we heard in Porto were Galician.", "fact: User: The words we heard in Porto were Galician."},
+		{"If the primary fails, the replica must take over.", "constraint: If the primary fails, the replica must take over."},
+		{"The wish list of the team is in Notion.", "fact: The wish list of the team is in Notion."},
+	})
+}
+
+func TestPastOutages(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Production was down for two hours on Monday.", ""},
+		{"The VPN dropped out for an hour.", ""},
+		{"The build broke after the merge.", ""},
+		{"The wiki was offline all weekend.", ""},
+		{"Redis crashed at 3am.", ""},
+		{"Our mail server went down last Friday.", ""},
+		{"CI was red for most of Tuesday.", ""},
+		{"you are great at this", ""},
+		{"you said that already", ""},
+
+		{"Production was down on Monday because the disk of db-2 was full.", "fact: Production was down on Monday because the disk of db-2 was full."},
+		{"We had an outage on 3 May because the certificate expired.", "fact: User: We had an outage on 3 May because the certificate expired."},
+		{"The nightly backup goes down to tape at 02:00.", "fact: The nightly backup goes down to tape at 02:00."},
+		{"The API must be down for at most 5 minutes a month.", "constraint: The API must be down for at most 5 minutes a month."},
+		{"The price was down to 40 euros in May.", "fact: The price was down to 40 euros in May."},
+		{"The old office was closed down in 2021.", "fact: The old office was closed down in 2021."},
+	})
+}

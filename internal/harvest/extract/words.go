@@ -276,6 +276,14 @@ var (
 	hypotheses = list(`imagine, suppose, let's say, for example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
 )
 
+// Wishes, jokes and hearsay of nobody in particular. To an agent they are never statements.
+var (
+	wishes  = list(`i wish, we wish, if only, it would be nice, would be nice to, would be cool if, just kidding, only kidding, just joking, only joking, jk, in an ideal world, in a perfect world, i dream of, one day we, one day i`)
+	hearsay = list(`someone said, somebody said, someone says, somebody says, someone told, somebody told, someone mentioned, somebody mentioned, people say, people said, they say, everyone says, everybody says,
+		rumour has it, rumor has it, word is, i heard, i've heard, i hear, i was told, supposedly, allegedly, i read somewhere`)
+	irreal = set("would could might")
+)
+
 // sorts assigns a sort to a sentence with one of the phrases near its start. They
 // are tried in this order.
 var sorts = []struct {
