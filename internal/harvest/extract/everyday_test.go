@@ -166,3 +166,30 @@ func TestPastOutages(t *testing.T) {
 		{"The old office was closed down in 2021.", "fact: The old office was closed down in 2021."},
 	})
 }
+
+func TestShortSentencesOfOtherLanguages(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Wir deployen donnerstags.", "fact: Wir deployen donnerstags."},
+		{"Antworte immer auf Deutsch.", "constraint: Antworte immer auf Deutsch."},
+		{"Ich bin Vegetarier.", "fact: Ich bin Vegetarier."},
+		{"Nunca subas a main sin revisión.", "constraint: Nunca subas a main sin revisión."},
+		{"Vivo en Sevilla.", "fact: Vivo en Sevilla."},
+		{"Le port est 8081.", "fact: Le port est 8081."},
+		{"J'habite à Lyon.", "fact: J'habite à Lyon."},
+		{"Moro em Lisboa.", "fact: Moro em Lisboa."},
+		{"我们用 pnpm。", "fact: 我们用 pnpm。"},
+		{"我住在上海。", "fact: 我住在上海。"},
+		{"我吃素。", "preference: 我吃素。"},
+		{"请始终用中文回答。", "constraint: 请始终用中文回答。"},
+
+		{"Ich bin müde.", ""},
+		{"Ich weiß nicht.", ""},
+		{"Siempre igual.", ""},
+		{"Soy yo.", ""},
+		{"C'est bon.", ""},
+		{"Estou aqui.", ""},
+		{"没问题。", ""},
+		{"我知道了。", ""},
+		{"我来了。", ""},
+	})
+}

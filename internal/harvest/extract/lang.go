@@ -47,7 +47,7 @@ func phrasesOf(s string) (out []string) {
 var languages = map[string]*cues{
 	"de": {
 		words: `der die das und ist nicht wir ich du mit auf für im den dem ein eine einen sind es auch noch bei vom zum zur haben hat wird werden aber
-			wie was schon uns mir mich dir so dann nur bitte gerade oder wenn dass beim kein keine muss`,
+			wie was schon uns mir mich dir so dann nur bitte gerade oder wenn dass beim kein keine muss bin heiße wohne immer nie niemals`,
 		questions:    phrasesOf("was, wer, wie, wo, wann, warum, wieso, weshalb, welche, welcher, welches, gibt es, hast du, habt ihr, weißt du, ist das"),
 		requests:     phrasesOf("kannst du, könntest du, kannst, könntest, würdest du, bitte, schau, schaust du, mach, machst du, zeig, zeigst du, hilf, hilfst du, prüf, prüfe, prüfst du, schreib, schreibst du, such, suchst du, erstell, erstellst du, erkläre, erklär, ich brauche, ich bräuchte, ich möchte, ich hätte gern, ich will, brauche, lass uns mal, leg, starte, bau, füge, ändere, aktualisiere, trag, trägst du"),
 		wanted:       phrasesOf("kannst du, könntest du, brauche deine hilfe, hilf mir"),
@@ -66,7 +66,7 @@ var languages = map[string]*cues{
 	},
 	"fr": {
 		words: `le la les des et est pas nous je tu vous avec pour dans sur une du au aux que qui ce cette il elle on ne plus mais sont avons ai c'est
-			j'ai n'est mon ma mes notre nos votre bien tout toujours chez par d'un d'une`,
+			j'ai n'est mon ma mes notre nos votre bien tout toujours chez par d'un d'une à j'habite jamais`,
 		questions:    phrasesOf("est-ce que, qu'est-ce, quel, quelle, quels, quelles, comment, pourquoi, où, quand est-ce, combien, qui est, une idée"),
 		requests:     phrasesOf("tu peux, peux-tu, pouvez-vous, vous pouvez, pourrais-tu, tu pourrais, pourriez-vous, merci de, s'il te plaît, s'il vous plaît, aide-moi, montre, montre-moi, regarde, vérifie, écris, fais, fais-moi, lance, ajoute, corrige, donne-moi, je voudrais, j'aimerais, j'ai besoin, il me faudrait, je cherche, prépare, mets à jour"),
 		wanted:       phrasesOf("tu peux, peux-tu, pouvez-vous, pourrais-tu, un coup de main, petite question"),
@@ -85,7 +85,7 @@ var languages = map[string]*cues{
 	},
 	"es": {
 		words: `el la los las de y es no que en un una con por para del se lo mi tu su nos está están son como más pero ya al hay tengo tiene
-			hemos muy te me le esto esta este todo todos cuando porque sin`,
+			hemos muy te me le esto esta este todo todos cuando porque sin soy vivo siempre nunca usamos`,
 		questions:    phrasesOf("qué, quién, cómo, cuándo, dónde, cuánto, cuántos, cuál, por qué, hay alguna, alguna idea, sabes si"),
 		requests:     phrasesOf("puedes, me puedes, podrías, me podrías, por favor, ayúdame, muéstrame, mira, revisa, revísame, me revisas, escribe, haz, hazme, busca, prepara, dame, añade, pon, corrige, actualiza, necesito, quiero que, quisiera, me gustaría, quería, échame"),
 		wanted:       phrasesOf("puedes, podrías, una mano con, me ayudas, échame"),
@@ -104,7 +104,7 @@ var languages = map[string]*cues{
 	},
 	"pt": {
 		words: `o a os as de e é não que em um uma com por para do da dos das no na nos nas se meu minha seu sua está são como mais mas já ao tem
-			temos muito você vocês isso este esta tudo quando porque sem pra pro tá foi`,
+			temos muito você vocês isso este esta tudo quando porque sem pra pro tá foi sou moro sempre nunca usamos`,
 		questions:    phrasesOf("o que, quem, como, quando é, onde, quanto, quantos, qual, quais, por que, tem como, alguma ideia, sabe se"),
 		requests:     phrasesOf("você pode, pode, podes, poderia, podia, consegue, me ajuda, ajuda, mostra, me mostra, olha, dá uma olhada, verifica, escreve, faz, cria, prepara, adiciona, corrige, atualiza, preciso, quero que, gostaria, queria, por favor, monta"),
 		wanted:       phrasesOf("você pode, me ajuda, dá uma olhada, pode me"),
@@ -136,7 +136,7 @@ var languages = map[string]*cues{
 		later:        phrasesOf("再说, 先不, 不用, 以后, 晚点, 待会, 明天再, 不知道, 回头"),
 		decisions:    phrasesOf("决定, 定了, 选定, 采用, 改成, 改为, 以后都, 商定"),
 		preferences:  phrasesOf("我喜欢, 我不喜欢, 更喜欢, 偏好, 过敏, 吃素, 我讨厌"),
-		rules:        phrasesOf("禁止, 不能, 不准, 不许, 必须, 一律, 只能, 不得, 绝对不, 千万别, 千万不要, 至少, 最多, 务必, 规定, 不要再, 不加"),
+		rules:        phrasesOf("禁止, 不能, 不准, 不许, 必须, 一律, 只能, 不得, 绝对不, 千万别, 千万不要, 至少, 最多, 务必, 规定, 不要再, 不加, 请始终, 始终用, 始终使用, 请一直, 请总是, 不要直接"),
 		open:         phrasesOf("还没, 还差, 尚未, 待办, 没写完, 没做完, 还要, 还得, 等着"),
 	},
 	"ja": {
@@ -280,7 +280,7 @@ func (c *cues) starts(form string, phrases []string) bool {
 
 // Minimum lengths of a statement.
 const (
-	leastCharacters = 7 // for languages without spaces between words
+	leastCharacters = 6 // for languages without spaces between words
 	leastWords      = 3
 	shortGreeting   = 6  // words; a longer sentence says more than its pleasantry
 	shortUnspaced   = 16 // characters; the same for languages without spaces between words
@@ -316,7 +316,7 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonIf)
 	case !rule && c.has(f, c.troubles):
 		return refused(reasonTrouble)
-	case c.unspaced && length < leastCharacters, !c.unspaced && length < leastWords:
+	case c.unspaced && length < leastCharacters && !rule && !c.has(f, c.preferences), !c.unspaced && length < leastWords:
 		return refused(reasonEmpty)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8}
