@@ -19,13 +19,14 @@
 //
 // Sentences are not reworded, because a rewriting rule is sometimes wrong, and a
 // wrong fact with a correct quote is hard to notice. Only this changes: empty
-// openings ("By the way,") and a request behind the last comma ("…, can you help?")
-// are cut, and the date that "yesterday" means is added in parentheses. The name is
-// left out where the sentence is about no person.
+// openings ("By the way,"), the polite words before a rule ("Could you please always …")
+// and a request behind the last comma ("…, can you help?") are cut, and the date that
+// "yesterday" means is added in parentheses. The name is left out where the sentence is
+// about no person.
 //
 // These are never statements: questions, small talk, requests for now, code, logs,
-// pasted text, sentences about something that they do not name, secrets, and orders
-// to the memory itself. Neither is a plain fact to which package trained gives a low
+// pasted text, wishes, hearsay, sentences about something that they do not name, secrets,
+// and orders to the memory itself. Neither is a plain fact to which package trained gives a low
 // score. Draft.Dropped counts them by reason.
 //
 // Caveats. Full rules exist for English only; other languages have shorter lists of
