@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +52,9 @@ func (a *App) CheckInput(file string) error {
 }
 
 // OpenInput opens a file for reading; - is standard input, which stays open.
-func (a *App) OpenInput(ctx context.Context, file string) (io.ReadCloser, error) {
+func (a *App) OpenInput(file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(&Stoppable{Ctx: ctx, R: a.In}), nil
+		return io.NopCloser(a.In), nil
 	}
 	if err := a.CheckInput(file); err != nil {
 		return nil, err

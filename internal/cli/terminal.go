@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -103,13 +102,13 @@ func page(out, errs io.Writer, text string) (bool, error) {
 
 // ReadText returns the text given to a command: its arguments, or standard input if there
 // are none or the only one is "-".
-func (a *App) ReadText(ctx context.Context, args []string) (string, error) {
+func (a *App) ReadText(args []string) (string, error) {
 	s := strings.Join(args, " ")
 	if len(args) == 0 || s == "-" {
 		if len(args) == 0 && IsTerminal(a.In) {
 			return "", Usagef("say what, or give - and write to standard input")
 		}
-		b, err := io.ReadAll(&Stoppable{Ctx: ctx, R: a.In})
+		b, err := io.ReadAll(a.In)
 		if err != nil {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}

@@ -36,7 +36,7 @@ func (a *commands) askCommand() *cobra.Command {
 		Example: `  ken ask "how are payments retried?"
   git diff | ken ask --json -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			question, err := a.ReadText(cmd.Context(), args)
+			question, err := a.ReadText(args)
 			if err != nil {
 				return err
 			}
