@@ -70,3 +70,15 @@ func TestAskAsksBeforeItReadsManyFiles(t *testing.T) {
 	p.sees("Bergen")
 	p.leaves(cli.ExitOK)
 }
+
+func TestCtrlCAtAQuestion(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeTestFile(filepath.Join(dir, ".ken", "config.yaml"), "upstream:\n  base_url: https://models.example/v1\n"); err != nil {
+		t.Fatal(err)
+	}
+	p := onTerminal(t, dir, "trust")
+	p.sees("[y/N] ")
+	p.types("\x03")
+	p.sees("ken: stopped")
+	p.leaves(cli.ExitInterrupted)
+}

@@ -104,7 +104,7 @@ func (a *App) LoadCodebase(ctx context.Context, p *Progress) (*codebase.Codebase
 // OpenCodebase opens an empty graph of the project's code. Long reads later report their
 // progress to p. The caller closes it.
 func (a *App) OpenCodebase(ctx context.Context, p *Progress) (*codebase.Codebase, error) {
-	if err := a.ConfirmReading(); err != nil {
+	if err := a.ConfirmReading(ctx); err != nil {
 		return nil, err
 	}
 	r, err := a.Configuration()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -38,7 +39,7 @@ func tooManyFiles(r *config.Resolved) *ken.Error {
 
 // ConfirmReading returns an error unless the folder's files may be read. If it is not
 // certain, it asks on a terminal. It refuses a home folder without asking.
-func (a *App) ConfirmReading() error {
+func (a *App) ConfirmReading(ctx context.Context) error {
 	r, err := a.Resolve()
 	if err != nil || a.readable || !r.Config.Repository.Index && !r.Config.Middleware.Graph {
 		return err
@@ -49,7 +50,7 @@ func (a *App) ConfirmReading() error {
 	}
 	if wide != nil {
 		fmt.Fprintf(a.Err, "%s.\n", Cell(wide.Msg))
-		if err := a.Confirm("Read them all?", "Nothing was read."); err != nil {
+		if err := a.Confirm(ctx, "Read them all?", "Nothing was read."); err != nil {
 			return err
 		}
 	}

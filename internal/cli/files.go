@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,10 +52,11 @@ func (a *App) CheckInput(file string) error {
 	return nil
 }
 
-// OpenInput opens a file for reading; - is standard input, which stays open.
-func (a *App) OpenInput(file string) (io.ReadCloser, error) {
+// OpenInput opens a file for reading; - is standard input, which stays open and whose reads
+// end with ctx.
+func (a *App) OpenInput(ctx context.Context, file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(a.In), nil
+		return io.NopCloser(a.Input(ctx)), nil
 	}
 	if err := a.CheckInput(file); err != nil {
 		return nil, err

@@ -133,6 +133,10 @@ func (s *Stoppable) Read(p []byte) (int, error) {
 	}
 }
 
+// Input returns standard input as a reader whose reads end with ctx. A command must read it by
+// this, because a signal doesn't end a read.
+func (a *App) Input(ctx context.Context) io.Reader { return &Stoppable{Ctx: ctx, R: a.In} }
+
 // maxLine is the length of the longest line read from a file or a pipe, in bytes.
 const maxLine = 16 << 20
 

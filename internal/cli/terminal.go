@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -102,13 +103,13 @@ func page(out, errs io.Writer, text string) (bool, error) {
 
 // ReadText returns the text given to a command: its arguments, or standard input if there
 // are none or the only one is "-".
-func (a *App) ReadText(args []string) (string, error) {
+func (a *App) ReadText(ctx context.Context, args []string) (string, error) {
 	s := strings.Join(args, " ")
 	if len(args) == 0 || s == "-" {
 		if len(args) == 0 && IsTerminal(a.In) {
 			return "", Usagef("say what, or give - and write to standard input")
 		}
-		b, err := io.ReadAll(a.In)
+		b, err := io.ReadAll(a.Input(ctx))
 		if err != nil {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}
@@ -129,13 +130,13 @@ func IsTerminal(stream any) bool {
 // Confirm asks the user a question. Unless the answer is yes, it prints otherwise, which
 // says what was not done, and returns ErrReported. Without a terminal it returns an
 // error.
-func (a *App) Confirm(question, otherwise string) error {
+func (a *App) Confirm(ctx context.Context, question, otherwise string) error {
 	if !IsTerminal(a.In) {
 		return UsageError(&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is no terminal to ask on",
 			Try: "Look at the list above, then add --yes."})
 	}
 	fmt.Fprint(a.Err, question+" [y/N] ")
-	reply, err := bufio.NewReader(a.In).ReadString('\n')
+	reply, err := bufio.NewReader(a.Input(ctx)).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}

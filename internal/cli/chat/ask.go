@@ -36,7 +36,7 @@ func (a *commands) askCommand() *cobra.Command {
 		Example: `  ken ask "how are payments retried?"
   git diff | ken ask --json -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			question, err := a.ReadText(args)
+			question, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (a *commands) ask(ctx context.Context, question string, o askOptions) error
 		}
 	}
 	if !o.noIndex {
-		if err := a.ConfirmReading(); err != nil {
+		if err := a.ConfirmReading(ctx); err != nil {
 			return err
 		}
 	}

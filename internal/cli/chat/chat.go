@@ -84,7 +84,7 @@ func (a *commands) chat(ctx context.Context, o chatOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.ConfirmReading(); err != nil {
+	if err := a.ConfirmReading(ctx); err != nil {
 		return err
 	}
 	p := a.Progress()

@@ -77,7 +77,7 @@ func (a *commands) disconnectCommand() *cobra.Command {
 		Example:           "  ken disconnect claude-code",
 		Args:              cli.ExactArgs("AGENT"),
 		ValidArgsFunction: completeAgents,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.disconnect(args[0], o) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.disconnect(cmd.Context(), args[0], o) },
 	}
 	addFlags(cmd, &o)
 	return cmd
@@ -170,7 +170,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 		return err
 	}
 	out := connected{Agent: name, By: w.by, Changed: paths(pl), Next: w.note}
-	if done, err := a.show(pl, o, g.title+" is connected already, by "+w.by+"."); done && (err != nil || o.dryRun) {
+	if done, err := a.show(ctx, pl, o, g.title+" is connected already, by "+w.by+"."); done && (err != nil || o.dryRun) {
 		return err
 	}
 	if len(out.Changed) > 0 {
@@ -203,7 +203,7 @@ func paths(pl *plan) []string {
 
 // show prints what a plan changes, and asks for confirmation. done is true if there is
 // nothing to do or the user declines. nothing is printed if the plan changes nothing.
-func (a *commands) show(pl *plan, o options, nothing string) (done bool, err error) {
+func (a *commands) show(ctx context.Context, pl *plan, o options, nothing string) (done bool, err error) {
 	changed := pl.changed()
 	if len(changed) == 0 {
 		if !a.JSON {
@@ -223,14 +223,14 @@ func (a *commands) show(pl *plan, o options, nothing string) (done bool, err err
 		return true, err
 	}
 	if !o.yes {
-		if err := a.Confirm("Make this change?", "Nothing was changed."); err != nil {
+		if err := a.Confirm(ctx, "Make this change?", "Nothing was changed."); err != nil {
 			return true, err
 		}
 	}
 	return false, nil
 }
 
-func (a *commands) disconnect(name string, o options) error {
+func (a *commands) disconnect(ctx context.Context, name string, o options) error {
 	g, err := agentNamed(name)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (a *commands) disconnect(name string, o options) error {
 		}
 	}
 	changed := paths(pl)
-	done, err := a.show(pl, o, g.title+" is not connected.")
+	done, err := a.show(ctx, pl, o, g.title+" is not connected.")
 	if err != nil || done && (o.dryRun || pl.record == nil) {
 		if err == nil && a.JSON && !o.dryRun {
 			err = a.PrintJSON(map[string]any{"agent": name, "changed": changed})

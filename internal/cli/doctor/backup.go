@@ -272,7 +272,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 				}
 				if !yes {
 					fmt.Fprintf(a.Err, "%d owners of %s go to %s\n", len(m.Owners), m.Made.Format(time.RFC3339), state)
-					if err := a.Confirm("Restore?", "Nothing was changed."); err != nil {
+					if err := a.Confirm(cmd.Context(), "Restore?", "Nothing was changed."); err != nil {
 						return err
 					}
 				}

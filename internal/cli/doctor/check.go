@@ -153,7 +153,7 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 		for _, owner := range owners {
 			fmt.Fprintf(a.Err, "To be rebuilt from its log: %s\n", filepath.Join(state, bolt.FolderName(owner)))
 		}
-		if err := a.Confirm("Repair?", "Nothing was changed."); err != nil {
+		if err := a.Confirm(ctx, "Repair?", "Nothing was changed."); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func (a *commands) indexCommand() *cobra.Command {
 			"ken ask and ken chat do this automatically.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.ConfirmReading(); err != nil {
+			if err := a.ConfirmReading(cmd.Context()); err != nil {
 				return err
 			}
 			return a.WithLayer(cmd.Context(), func(l *middleware.Layer, p *cli.Progress) error {

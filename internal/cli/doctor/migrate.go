@@ -125,7 +125,7 @@ func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner strin
 		slices.Sort(owners)
 		if !dry && !yes {
 			fmt.Fprintf(a.Err, "%d owners go from %s to %s\n", len(owners), from, place.Name)
-			if err := a.Confirm("Move them?", "Nothing was changed."); err != nil {
+			if err := a.Confirm(ctx, "Move them?", "Nothing was changed."); err != nil {
 				return all, err
 			}
 			yes = true

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func (a *commands) trustCommand() *cobra.Command {
   ken trust --list
   ken trust --revoke`,
 		Args: cli.ExactArgs(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case o.list && (o.revoke || o.yes), o.revoke && o.yes:
 				return cli.Usagef("--list, --revoke and --yes exclude each other")
@@ -42,7 +43,7 @@ func (a *commands) trustCommand() *cobra.Command {
 			case o.revoke:
 				return a.revokeTrust()
 			}
-			return a.trust(o.yes)
+			return a.trust(cmd.Context(), o.yes)
 		},
 	}
 	f := cmd.Flags()
@@ -66,7 +67,7 @@ func viewTrust(r *config.Resolved) trustView {
 	return trustView{Root: r.Root, File: r.File, Asks: append([]config.Withheld{}, r.Asks...), State: r.StateAt, Foreign: r.Foreign, Trusted: r.Trusted()}
 }
 
-func (a *commands) trust(yes bool) error {
+func (a *commands) trust(ctx context.Context, yes bool) error {
 	r, err := a.Resolve()
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (a *commands) trust(yes bool) error {
 		if err := a.Show(v, func() { a.showTrust(v) }); err != nil {
 			return err
 		}
-		if err := a.Confirm("Trust this?", "Nothing was trusted."); err != nil {
+		if err := a.Confirm(ctx, "Trust this?", "Nothing was trusted."); err != nil {
 			return err
 		}
 	}

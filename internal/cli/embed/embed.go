@@ -170,7 +170,7 @@ func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root st
 	}
 	p := a.Progress()
 	defer p.Done()
-	if err := a.ConfirmReading(); err != nil {
+	if err := a.ConfirmReading(ctx); err != nil {
 		return err
 	}
 	tuning := adapt.Options{Seed: o.seed, Progress: p.Update}

@@ -49,7 +49,7 @@ func (a *commands) constraintAddCommand() *cobra.Command {
   ken constraint add "Log no card numbers" --entity payments \
     --aspect security --expires 2031-05-01`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.ReadText(args)
+			text, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (a *commands) entityDescribeCommand() *cobra.Command {
 			text := ""
 			if len(args) > 1 || typ == "" {
 				var err error
-				if text, err = a.ReadText(args[1:]); err != nil {
+				if text, err = a.ReadText(cmd.Context(), args[1:]); err != nil {
 					return err
 				}
 			}
@@ -230,7 +230,7 @@ func (a *commands) entitySearchCommand() *cobra.Command {
 			"it; of each, what most claims carry first.",
 		Example: `  ken entity search pay`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.ReadText(args)
+			text, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -229,7 +229,7 @@ func (a *commands) evalGenerate(ctx context.Context, o *generateOptions) error {
 		return cli.Usagef("--estimate says what --model would take: give both")
 	}
 	if !o.noIndex {
-		if err := a.ConfirmReading(); err != nil {
+		if err := a.ConfirmReading(ctx); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ type imported struct {
 }
 
 func (a *commands) importIndex(ctx context.Context, name string, o scip.Options) error {
-	in := io.NopCloser(a.In)
+	in := io.NopCloser(a.Input(ctx))
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

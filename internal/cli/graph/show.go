@@ -136,7 +136,7 @@ func (a *commands) graphSearchCommand(q *graphQuestion) *cobra.Command {
   ken graph search "open store" --kind function --path store/
   ken graph search retry --exported`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.ReadText(args)
+			text, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

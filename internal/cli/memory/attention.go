@@ -162,7 +162,7 @@ func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions
 				for i := range chosen {
 					fmt.Fprintln(a.Err, " ", cli.Cell(chosen[i].Text))
 				}
-				if err := a.Confirm(cli.Count(len(chosen), "item")+" will be "+done+". Go on?", "Nothing was "+done+"."); err != nil {
+				if err := a.Confirm(ctx, cli.Count(len(chosen), "item")+" will be "+done+". Go on?", "Nothing was "+done+"."); err != nil {
 					return err
 				}
 			}

@@ -124,7 +124,7 @@ func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id s
 	if would.Memory {
 		fmt.Fprintln(a.Err, "  MEMORY.md is rewritten")
 	}
-	return a.Confirm("Erase for good?", "Nothing was forgotten.")
+	return a.Confirm(ctx, "Erase for good?", "Nothing was forgotten.")
 }
 
 func (a *commands) verifyCommand() *cobra.Command {

@@ -226,7 +226,7 @@ func (a *commands) importAll(ctx context.Context, im *importer, sources []import
 }
 
 func (a *commands) importFile(ctx context.Context, im *importer, src importSource, o *importOptions) error {
-	in, err := a.OpenInput(src.path)
+	in, err := a.OpenInput(ctx, src.path)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (a *commands) learnCommand() *cobra.Command {
   ken learn "the ledger stays on PostgreSQL 15" --about ledger --rule
   ken learn - --key runbook/restart --kind playbook < restart.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.ReadText(args)
+			text, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -62,7 +62,7 @@ func (a *commands) recallCommand() *cobra.Command {
 				}
 				return a.recallBatch(cmd.Context(), o.batch, q)
 			}
-			question, err := a.ReadText(args)
+			question, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 	}
 	question := ""
 	if len(args) > 0 {
-		if question, err = a.ReadText(args); err != nil {
+		if question, err = a.ReadText(ctx, args); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ type batchAnswer struct {
 }
 
 func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.RecallQuery) error {
-	in, err := a.OpenInput(file)
+	in, err := a.OpenInput(ctx, file)
 	if err != nil {
 		return err
 	}

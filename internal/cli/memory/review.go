@@ -71,7 +71,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 			Args:              cli.AtLeastOne("edit: ID is missing"),
 			ValidArgsFunction: a.Complete(memoryIDs),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				text, err := a.ReadText(args[1:])
+				text, err := a.ReadText(cmd.Context(), args[1:])
 				if err != nil {
 					return err
 				}

@@ -194,7 +194,7 @@ func (a *commands) addSkills(ctx context.Context, paths []string) error {
 	read := make([]skill.Skill, len(paths))
 	for i, path := range paths { // check all before the first is added
 		var err error
-		if read[i], err = a.readSkill(path); err != nil {
+		if read[i], err = a.readSkill(ctx, path); err != nil {
 			return cli.UsageError(err)
 		}
 	}
@@ -228,9 +228,9 @@ func (a *commands) addSkills(ctx context.Context, paths []string) error {
 
 // readSkill reads a playbook; - means standard input. The path is made relative to the
 // project, so that it does not depend on the working directory.
-func (a *commands) readSkill(path string) (skill.Skill, error) {
+func (a *commands) readSkill(ctx context.Context, path string) (skill.Skill, error) {
 	if path == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.In, skill.MaxBytes+1))
+		b, err := io.ReadAll(io.LimitReader(a.Input(ctx), skill.MaxBytes+1))
 		if err != nil {
 			return skill.Skill{}, fmt.Errorf("read standard input: %w", err)
 		}

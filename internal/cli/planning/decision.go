@@ -266,7 +266,7 @@ func (a *commands) decisionSearchCommand() *cobra.Command {
   ken decision search --governs store.Shelf --status accepted cache`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.ReadText(args)
+			text, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -446,7 +446,7 @@ func (a *commands) decisionImportCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []foundDecision
 			for _, name := range args {
-				list, err := a.readDecisions(name)
+				list, err := a.readDecisions(cmd.Context(), name)
 				if err != nil {
 					return err
 				}
@@ -465,14 +465,14 @@ type foundDecision struct {
 }
 
 // readDecisions reads decisions from a file, a folder, or standard input.
-func (a *commands) readDecisions(name string) (out []foundDecision, err error) {
+func (a *commands) readDecisions(ctx context.Context, name string) (out []foundDecision, err error) {
 	if fi, err := os.Stat(name); name != "-" && err == nil && fi.IsDir() {
 		files, err := filepath.Glob(filepath.Join(name, "*.json"))
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			list, err := a.readDecisions(f)
+			list, err := a.readDecisions(ctx, f)
 			if err != nil {
 				return nil, err
 			}
@@ -480,7 +480,7 @@ func (a *commands) readDecisions(name string) (out []foundDecision, err error) {
 		}
 		return out, nil
 	}
-	in, err := a.OpenInput(name)
+	in, err := a.OpenInput(ctx, name)
 	if err != nil {
 		return nil, err
 	}

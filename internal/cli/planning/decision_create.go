@@ -31,7 +31,7 @@ func (a *commands) decisionCreateCommand() *cobra.Command {
   ken decision create --title "Retry with backoff" --decision - < decision.txt`,
 		Args: cli.MaxArgs("-"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := a.draft(&o, args)
+			d, err := a.draft(cmd.Context(), &o, args)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 				return cli.Usagef("supersede: give the successor with --by %s", args[1])
 			}
 			if by == "" {
-				d, err := a.draft(&o, args[1:])
+				d, err := a.draft(cmd.Context(), &o, args[1:])
 				if err != nil {
 					return err
 				}
@@ -143,10 +143,10 @@ func (a *commands) draftFlags(cmd *cobra.Command, o *draftFlags, status string) 
 
 // draft returns the decision from the flags. Without --title it reads standard input and
 // applies the flags to that.
-func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) {
+func (a *commands) draft(ctx context.Context, o *draftFlags, args []string) (d adr.Draft, err error) {
 	in := false
 	if o.title == "" || len(args) > 0 {
-		if d, err = a.draftFromInput(args); err != nil {
+		if d, err = a.draftFromInput(ctx, args); err != nil {
 			return d, err
 		}
 		in = true
@@ -159,7 +159,7 @@ func (a *commands) draft(o *draftFlags, args []string) (d adr.Draft, err error) 
 		case *t.from == "-" && in:
 			return d, cli.Usagef("-: standard input is read once")
 		case *t.from == "-":
-			if *t.to, err = a.ReadText([]string{"-"}); err != nil {
+			if *t.to, err = a.ReadText(ctx, []string{"-"}); err != nil {
 				return d, err
 			}
 			in = true
@@ -203,14 +203,14 @@ const maxInput = 1 << 20
 
 // draftFromInput reads a decision from standard input: Markdown as in a file, or JSON as
 // ken decision export writes it.
-func (a *commands) draftFromInput(args []string) (adr.Draft, error) {
+func (a *commands) draftFromInput(ctx context.Context, args []string) (adr.Draft, error) {
 	if len(args) > 0 && args[0] != "-" {
 		return adr.Draft{}, cli.Usagef("%q: give what is decided with --title", args[0])
 	}
 	if len(args) == 0 && cli.IsTerminal(a.In) {
 		return adr.Draft{}, cli.Usagef("say what is decided with --title, or write Markdown or JSON to standard input")
 	}
-	src, err := io.ReadAll(io.LimitReader(a.In, maxInput+1))
+	src, err := io.ReadAll(io.LimitReader(a.Input(ctx), maxInput+1))
 	switch {
 	case err != nil:
 		return adr.Draft{}, fmt.Errorf("read standard input: %w", err)

@@ -192,12 +192,12 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 			case d.Title == "" && d.Description == "-" && len(args) == 0:
 				return cli.Usagef("-: standard input is read once; give the title with --title")
 			case d.Title == "":
-				if d.Title, err = a.ReadText(args); err != nil {
+				if d.Title, err = a.ReadText(cmd.Context(), args); err != nil {
 					return err
 				}
 			}
 			if d.Description == "-" {
-				if d.Description, err = a.ReadText([]string{"-"}); err != nil {
+				if d.Description, err = a.ReadText(cmd.Context(), []string{"-"}); err != nil {
 					return err
 				}
 			}
@@ -287,7 +287,7 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 				u.Status = &st
 			}
 			if description == "-" {
-				text, err := a.ReadText([]string{"-"})
+				text, err := a.ReadText(cmd.Context(), []string{"-"})
 				if err != nil {
 					return err
 				}

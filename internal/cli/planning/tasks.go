@@ -124,7 +124,7 @@ func (a *commands) taskAddCommand() *cobra.Command {
 		Example: `  ken tasks add "Rotate the keys of the payments service" --expires 30d
   ken tasks add "Write the runbook" --about payments --about ledger`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			title, err := a.ReadText(args)
+			title, err := a.ReadText(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

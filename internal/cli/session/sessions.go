@@ -145,7 +145,7 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 		if !yes {
 			fmt.Fprintf(a.Err, "To be deleted:\n  session %s, %s, %d messages, %s to %s UTC\n", cli.Cell(info.ID), info.State, info.Messages,
 				info.Started.UTC().Format(cli.TimeFormat), info.Active.UTC().Format(cli.TimeFormat))
-			if err := a.Confirm("Delete for good?", "Nothing was deleted."); err != nil {
+			if err := a.Confirm(ctx, "Delete for good?", "Nothing was deleted."); err != nil {
 				return err
 			}
 		}
