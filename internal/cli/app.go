@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -69,20 +71,55 @@ func (a *App) Layer(ctx context.Context, p *Progress, change ...func(*middleware
 		f(&o)
 	}
 	if o.Config == nil {
-		r, err := a.Configuration()
+		r, err := a.layerConfiguration()
 		if err != nil {
 			return nil, err
-		}
-		if !a.readable && tooManyFiles(r) != nil {
-			r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
 		}
 		o.Config = &r.Config
 	}
 	return middleware.Open(ctx, o)
 }
 
+func (a *App) layerConfiguration() (*config.Resolved, error) {
+	r, err := a.Configuration()
+	if err == nil && !a.readable && tooManyFiles(r) != nil {
+		r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
+	}
+	return r, err
+}
+
+// ReadOnly returns a change of the options of Layer for a command that adds nothing. In a
+// project without a state folder the layer gets an empty one elsewhere, which done removes, so
+// that the command leaves no files in the project.
+func (a *App) ReadOnly() (change func(*middleware.Options), done func(), err error) {
+	r, err := a.layerConfiguration()
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() {}
+	_, err = os.Lstat(r.Config.State(r.Root))
+	if s := r.Config.Store; s.URL == "" && s.Next == "" && errors.Is(err, fs.ErrNotExist) {
+		dir, err := os.MkdirTemp("", "ken-empty-")
+		if err != nil {
+			return nil, nil, fmt.Errorf("make a temporary folder: %w", err)
+		}
+		r.Config.Knowledge.DBPath, done = dir, func() { _ = os.RemoveAll(dir) } // the system clears that folder, too
+	}
+	return func(o *middleware.Options) { o.Config = &r.Config }, done, nil
+}
+
+// ReadStore is WithStore for a command that adds nothing: see ReadOnly.
+func (a *App) ReadStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error) error {
+	change, done, err := a.ReadOnly()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return a.WithStore(ctx, fn, change)
+}
+
 // WithStore runs fn on the owner's store.
-func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error) error {
+func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error, change ...func(*middleware.Options)) error {
 	return a.WithLayer(ctx, func(l *middleware.Layer, p *Progress) error {
 		s, release, err := l.Store(ctx, a.Owner)
 		if err != nil {
@@ -91,7 +128,7 @@ func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.En
 		defer release()
 		p.Done()
 		return fn(l, s)
-	})
+	}, change...)
 }
 
 // WithLayer runs fn on the project's layer, and closes it.

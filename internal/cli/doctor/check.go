@@ -66,7 +66,12 @@ type checkView struct {
 func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
-	l, err := a.Layer(ctx, p, func(o *middleware.Options) { o.Strict = false })
+	change, done, err := a.ReadOnly()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l, err := a.Layer(ctx, p, change, func(o *middleware.Options) { o.Strict = false })
 	if err != nil {
 		return err
 	}
@@ -190,7 +195,12 @@ type forgottenCheck struct {
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
-	l, err := a.Layer(ctx, p)
+	change, done, err := a.ReadOnly()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l, err := a.Layer(ctx, p, change)
 	if err != nil {
 		return err
 	}
@@ -237,7 +247,7 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 			"Store that hash elsewhere to prove later that no events were removed from the end. ken check does this and more.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+			return a.ReadStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				owners := []string{s.Owner()}
 				if all {
 					var err error

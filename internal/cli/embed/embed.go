@@ -476,7 +476,7 @@ func (a *commands) embedStatusCommand() *cobra.Command {
   ken embed status --json`,
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+			return a.ReadStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				return a.embedStatus(cmd.Context(), l, s, time.Second)
 			})
 		},

@@ -107,7 +107,7 @@ func (a *commands) constraintRemoveCommand() *cobra.Command {
 		Example: `  ken constraint remove 3f9a2c71`,
 		Args:    cli.ExactArgs("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+			return a.ReadStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				no := false
 				c, changed, err := cli.Desk(l, s).Refile(cmd.Context(), args[0], nil, &no)
 				if err != nil {
@@ -154,7 +154,7 @@ func (a *commands) listConstraints(ctx context.Context, args, scopes []string) e
 	if err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		rules, err := allRules(ctx, l, s, f)
 		if err == nil && len(args) > 0 {
 			rules, err = rulesOf(ctx, l, s, args[0], f, rules)
@@ -314,7 +314,7 @@ func (a *commands) listDependencies(ctx context.Context, args, scopes []string) 
 	if err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		var names []string
 		if len(args) > 0 {
 			found, err := entity.Find(ctx, s, args[0], f)

@@ -118,7 +118,7 @@ func (a *commands) drawEntity(ctx context.Context, name string, o *cli.PictureFl
 	if err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		g, err := entity.Neighbourhood(ctx, s, name, o.Depth, f)
 		if err != nil {
 			return cli.AsUsageError(err)
@@ -276,7 +276,7 @@ func (a *commands) findEntities(ctx context.Context, text, typ string, limit int
 	if err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		most := limit
 		if typ != "" { // hits are filtered by type afterwards
 			most = math.MaxInt32

@@ -60,7 +60,7 @@ func (a *commands) showEntity(ctx context.Context, name string, o *entityShowOpt
 	if err := cli.Between("--depth", o.depth, 1, entity.MaxDepth); err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		shown, err := entity.Show(ctx, s, name, f, a.showOptions(ctx, l), func(e *entity.Options) { e.Superseded = o.history })
 		if err != nil {
 			return cli.AsUsageError(err)
@@ -202,7 +202,7 @@ type backfillView struct {
 }
 
 func (a *commands) backfill(ctx context.Context, status bool) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		if l.Config().Structure.Classify == config.ClassifyOff {
 			a.Note("structure.classify is off: claims are filed as they are written, and not afterwards")
 		} else if !status {

@@ -380,7 +380,7 @@ func (a *commands) evalScorerCommand() *cobra.Command {
 }
 
 func (a *commands) evalScorer(ctx context.Context, seed uint64) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		learner := l.Operator().Learner(s.Owner())
 		if err := learner.Load(ctx); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (a *commands) attentionCommand() *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+			return a.ReadStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				items, unread, err := cli.Desk(l, s).Attention(cmd.Context(), o.all)
 				if err != nil || unread != nil && len(items) == 0 {
 					return cmp.Or(err, unread)
@@ -149,7 +149,7 @@ func (a *commands) settleCommand(name, short, long, example, done string, fn set
 // settle settles the items selected by ids or an event name. If one fails, it continues with the
 // others, unless the store can't be written at all.
 func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions, done string, fn settle) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
 		items, unread, err := desk.Attention(ctx, o.event == "")
 		if err := cmp.Or(err, unread); err != nil {

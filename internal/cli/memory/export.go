@@ -47,7 +47,7 @@ func (a *commands) export(ctx context.Context, o *exportOptions) error {
 	if err := cli.FilterFlags(&f, o.statuses, o.kinds, o.scopes); err != nil {
 		return err
 	}
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		p := a.Progress()
 		defer p.Done()
 		n := 0

@@ -47,7 +47,7 @@ func (a *commands) forgetCommand() *cobra.Command {
 }
 
 func (a *commands) forget(ctx context.Context, id, reason string, yes bool) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
 		switch {
 		case errors.Is(err, ken.ErrNotFound): // an earlier call may have forgotten it and left work to do
@@ -157,7 +157,7 @@ func (a *commands) verifyCommand() *cobra.Command {
 
 // move changes the status of a claim and prints the claim.
 func (a *commands) move(ctx context.Context, id, by string, decide func(d *operator.Desk, id string) error) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
 		if err == nil {
 			err = decide(cli.DeskOf(l, s, by), c.ID)
@@ -256,7 +256,7 @@ type gcView struct {
 }
 
 func (a *commands) gc(ctx context.Context, apply bool) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		policy, err := lifecycle.Load(cli.LifecycleFile(l.Root()))
 		if err != nil {
 			return err

@@ -111,7 +111,7 @@ func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 }
 
 func (a *commands) recall(ctx context.Context, question string, q *middleware.RecallQuery) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		got, err := l.Operator().Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 			return err
 		}
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		found, err := lifecycle.Archived(ctx, s, question, q.Filter, q.Limit)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 		return err
 	}
 	defer in.Close()
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		a.hintAtGaps(ctx, l, s, q)
 		rc := l.Operator().Recaller(s, *q)
 		enc := json.NewEncoder(a.Out)
@@ -305,7 +305,7 @@ func (a *commands) historyCommand() *cobra.Command {
 }
 
 func (a *commands) history(ctx context.Context, id string) error {
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		switch c, err := operator.Living(ctx, s, id); {
 		case err == nil:
 			id = c.ID

@@ -81,7 +81,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 }
 
 func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, v.ID)
 		if err != nil {
 			return err
@@ -259,7 +259,7 @@ func (a *commands) memoryReviewCommand() *cobra.Command {
 }
 
 func (a *commands) review(ctx context.Context, all, list bool) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
 		if !list && !a.JSON { // apply the decisions made in the file first
 			if err := desk.SyncMemory(ctx); err != nil {

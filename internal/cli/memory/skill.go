@@ -114,7 +114,7 @@ func findSkill(ctx context.Context, s store.Engine, name string) (ken.Claim, err
 }
 
 func (a *commands) listSkills(ctx context.Context) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		claims, err := playbooks(ctx, s, ken.RecallStatuses())
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (a *commands) listSkills(ctx context.Context) error {
 }
 
 func (a *commands) showSkill(ctx context.Context, name string) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findSkill(ctx, s, name)
 		switch {
 		case err != nil:
@@ -157,7 +157,7 @@ func (a *commands) showSkill(ctx context.Context, name string) error {
 }
 
 func (a *commands) removeSkill(ctx context.Context, name string) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findSkill(ctx, s, name)
 		if err == nil {
 			err = cli.Desk(l, s).Dispute(ctx, c.ID, "removed")

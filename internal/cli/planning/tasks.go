@@ -91,10 +91,10 @@ func (a *commands) listTasks(ctx context.Context, o *tasksOptions) error {
 		}
 		want.Statuses = append(want.Statuses, st)
 	}
-	return a.WithEditor(ctx, func(e *edit.Editor) error {
-		tasks, err := e.Tasks(ctx, want)
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		tasks, err := cli.Desk(l, s).Editor().Tasks(ctx, want)
 		if err != nil {
-			return err
+			return cli.AsUsageError(err)
 		}
 		return a.showTasks(map[string]any{"tasks": tasks}, tasks...)
 	})

@@ -58,7 +58,7 @@ func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
 	if q.Offset < 0 {
 		return cli.Usagef("--offset: %d is negative", q.Offset)
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		if p, ok := fromRoot(l.Root(), a.Dir, q.Target); ok {
 			q.Names = append(q.Names, p)
 		}

@@ -77,7 +77,7 @@ func (a *commands) sessionsCommand() *cobra.Command {
 }
 
 func (a *commands) listSessions(ctx context.Context) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error, all holds the sessions that can be read.
 		all, failed := l.Operator().Journal(a.Owner).List(ctx)
 		if failed != nil && len(all) == 0 {
@@ -137,7 +137,7 @@ func (a *commands) sessionsForgetCommand() *cobra.Command {
 }
 
 func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		info, err := l.Operator().Journal(a.Owner).Find(ctx, id)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ type sessionView struct {
 }
 
 func (a *commands) showSession(ctx context.Context, id string) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		j := l.Operator().Journal(a.Owner)
 		info, err := j.Find(ctx, id)
 		if err != nil {
@@ -315,7 +315,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 			return cli.Invalid("--state", fmt.Sprintf("%q is no state of a job", state), "Use queued, running, done or dead.")
 		}
 	}
-	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error, all holds the jobs that can be read.
 		all, failed := l.Operator().Jobs(a.Owner).List(ctx, states...)
 		if failed != nil && len(all) == 0 {
@@ -326,7 +326,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 }
 
 func (a *commands) removeJob(ctx context.Context, id string) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		q := l.Operator().Jobs(a.Owner)
 		if j, err := q.Get(ctx, id); err == nil { // an unreadable job is removed too
 			id = j.ID
