@@ -127,6 +127,14 @@ func Acquire(dir string, o Options) (*Lock, error) {
 	return l, nil
 }
 
+// LacksFile reports whether a folder has the index of a store, but not the store's file: somebody
+// moved or deleted it.
+func LacksFile(dir string) bool {
+	_, index := os.Stat(filepath.Join(dir, indexDir))
+	_, file := os.Stat(filepath.Join(dir, dbFile))
+	return index == nil && errors.Is(file, fs.ErrNotExist)
+}
+
 // Announce publishes the address at which this process serves the store. It may be
 // called again while the store is open.
 func (l *Lock) Announce(network, address, token string, events bool) error {

@@ -65,6 +65,7 @@ func (s *ownerConn) hold() (*role, error) {
 	case <-s.ctx.Done():
 		return nil, errClosed
 	}
+	lost := n == nil && bolt.LacksFile(s.dir)
 	var err error
 	h.lock, err = bolt.Acquire(s.dir, o)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
@@ -86,6 +87,10 @@ func (s *ownerConn) hold() (*role, error) {
 	}
 	if err := h.listen(); err != nil { // this process can use the store all the same
 		s.w.o.Log.Warn("other processes can't work on this store meanwhile", "owner", s.owner, "cause", err)
+	}
+	if lost {
+		s.w.o.Log.Warn("there is no ken.db in "+s.dir+", though a store was there: an empty one was made", "owner", s.owner,
+			"try", "If you moved ken.db, end what uses Ken and move it back. If it is lost, run ken restore with a backup.")
 	}
 	h.store, err = h.lock.Open(s.ctx)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
