@@ -158,8 +158,8 @@ func (a *commands) initCommand() *cobra.Command {
 		Short: "Write configuration, lifecycle policy and the project's layers",
 		Example: `  ken init
   ken init -C ~/work/shop`,
-		Long: "Write .ken/config.yaml into the project, with every key, its description and its default, and .ken/knowledge/lifecycle.yaml, " +
-			"which says how long data is kept. The files are optional: without one, the defaults apply. Also write .ken/architecture.yaml, " +
+		Long: "Write .ken/config.yaml into the project, with every key, its description and its default as comments, so that it sets nothing, and " +
+			".ken/knowledge/lifecycle.yaml, which says how long data is kept. The files are optional: without one, the defaults apply. Also write .ken/architecture.yaml, " +
 			"which lists the project's current layers, for ken drift, and .ken/.kenignore, which marks state that ken knowledge gc may delete. Existing files are " +
 			"not changed; that includes a configuration named ken.yaml or given by KEN_CONFIG.",
 		Args: cli.ExactArgs(),
@@ -177,7 +177,7 @@ func (a *commands) initCommand() *cobra.Command {
 			if !ok {
 				path = filepath.Join(root, ".ken", "config.yaml")
 			}
-			settings, err := createFile(path, config.Default().YAML())
+			settings, err := createFile(path, config.Template())
 			if err != nil {
 				return fmt.Errorf("write configuration: %w", err)
 			}
