@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,11 @@ func foreign(root, at string) string {
 		return leadsOut(real)
 	case was != "":
 		return "it was made for " + was
+	case under == unknown:
+		if _, err := exec.LookPath("git"); err != nil {
+			return "git, which would say whether files of it came with the repository, is not in PATH"
+		}
+		return "git can't say whether files of it came with the repository"
 	case under != "":
 		return "files of it came with the repository"
 	}
