@@ -197,6 +197,7 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 }
 
 // nearest returns the first facts below the floor that have a word of the question or are like it,
+// and any facts for a question without keywords, such as "what is this about?". It returns them
 // until a turn which opens a conversation has Options.Nearest claims; n are above the floor. It cuts
 // the other records below the floor. Claims of external trust are not added this way.
 func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *candidateFilter) []*entry {
@@ -206,7 +207,7 @@ func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *c
 	}
 	near := below[:0]
 	for _, e := range below {
-		related := e.rank.totalShare() > 0 || e.rank.cosine+e.rank.near >= leastCosine
+		related := len(t.Signals.Keywords) == 0 || e.rank.totalShare() > 0 || e.rank.cosine+e.rank.near >= leastCosine
 		if len(near) < room && related && e.row.Facts.Kind == ken.KindFact && e.row.Facts.Trust != ken.TrustExternal {
 			near = append(near, e)
 			continue

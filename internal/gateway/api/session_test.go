@@ -208,7 +208,7 @@ func TestTurnIsExplained(t *testing.T) {
 // Pain: delete is not delete. The receipt of a turn tells nothing of what was forgotten.
 func TestReceiptOfAForgottenClaim(t *testing.T) {
 	k := newKit(t)
-	c := k.learn("The quagmire password is tortoise.", func(r *api.LearnRequest) { r.Heading, r.Kind = "quagmire", ken.KindHot })
+	c := k.learn("The quagmire codename is tortoise.", func(r *api.LearnRequest) { r.Heading, r.Kind = "quagmire", ken.KindHot })
 	turn := k.turn("s1", "when is the next deploy?") // says nothing of it itself
 	if v := get[inspect.Turn](k, "/api/turns/"+turn); len(v.Items) != 1 || !strings.Contains(v.Items[0].Text, "tortoise") {
 		t.Fatalf("turn %+v", v)

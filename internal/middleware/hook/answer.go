@@ -128,8 +128,9 @@ func (h *hook) context(text string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// opening is the question for a conversation in which the user has not asked anything yet.
-const opening = "What should I know before I go on here?"
+// opening is the question for a conversation in which the user has not asked anything yet. It has no
+// keyword, so that it asks for everything.
+const opening = "What is this about?"
 
 // start returns a block for a conversation without a user message. It leaves no trace.
 func (h *hook) start(ctx context.Context) ([]byte, error) {

@@ -244,7 +244,7 @@ func TestAFolderIsACopy(t *testing.T) {
 func TestForgettingReachesNodesThatWereAway(t *testing.T) {
 	c := newCluster(t)
 	away := c.start(shared.Options{})
-	id := write(t, away.engine(t, ""), claim(t, "the password of the vault is xyzzyplugh"))
+	id := write(t, away.engine(t, ""), claim(t, "the codename of the vault is xyzzyplugh"))
 	write(t, away.engine(t, ""), claim(t, "the port is 8080"))
 	away.end()
 	if !onDisk(t, away.dir, "xyzzyplugh") {
