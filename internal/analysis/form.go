@@ -126,7 +126,7 @@ func plain(word string) string {
 
 // Set returns the words of a list, which white space separates.
 func Set(words string) map[string]bool {
-	m := map[string]bool{}
+	m := make(map[string]bool, strings.Count(words, " ")+1)
 	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}

@@ -133,7 +133,7 @@ func follows(words []word, phrase []string) bool {
 }
 
 func set(list string) map[string]bool {
-	m := map[string]bool{}
+	m := make(map[string]bool, strings.Count(list, " ")+1)
 	for w := range strings.FieldsSeq(list) {
 		m[w] = true
 	}
