@@ -55,15 +55,6 @@ func (c Config) YAML() string {
 	return b.String()
 }
 
-// Template returns a file that sets nothing: what YAML renders for Default, with each setting as a
-// comment. Such a file in a project does not override the user's own configuration.
-func Template() string {
-	return "# Each key is a comment that shows its default: remove the # before it to set it.\n" + setting.ReplaceAllString(Default().YAML(), "$1#$2")
-}
-
-// setting matches a line of YAML that sets something: neither a comment nor the name of a section.
-var setting = lazyregexp.New(`(?m)^( *)([a-z0-9_]+: .*|- .*)$`)
-
 // elements formats a list, one element per line.
 func (k *key) elements(indent string) string {
 	words := k.get()

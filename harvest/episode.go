@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
-	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -55,7 +55,7 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 			return err
 		}
 	}
-	if have, err := r.o.Store.ByKey(ctx, c.Key); err == nil && consolidate.Plain(have.Text) == c.Text {
+	if have, err := r.o.Store.ByKey(ctx, c.Key); err == nil && analysis.WithoutPastNotes(have.Text) == c.Text {
 		c.Text, c.Heading = have.Text, have.Heading // keep the notes about values that have changed since
 	}
 	id, err := r.o.Store.WriteClaim(ctx, c)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
@@ -128,7 +129,7 @@ func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []
 	if err != nil {
 		return nil, err
 	}
-	if kept, err := c.Store.Get(ctx, out.ID); err == nil && out.Outcome == outcomeLearned && consolidate.Plain(kept.Text) != strings.TrimSpace(given) {
+	if kept, err := c.Store.Get(ctx, out.ID); err == nil && out.Outcome == outcomeLearned && analysis.WithoutPastNotes(kept.Text) != strings.TrimSpace(given) {
 		out.Notes = append(out.Notes, "what looked like a secret, a model's reasoning or a control character was taken out")
 	}
 	return out, nil

@@ -123,7 +123,7 @@ func newRoot(a *cli.App) *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("owner") && strings.TrimSpace(a.Owner) == "" {
-				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: "the owner is empty", Try: "Name an owner, or leave --owner away for the one of the configuration."})
+				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: "the owner is empty", Try: "Name an owner, or leave the flag out: the configuration names the default."})
 			}
 			return nil
 		},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/middleware"
@@ -63,7 +63,7 @@ func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
 
 // NoteCleaned tells the user when something was removed from the text before it was stored.
 func (a *App) NoteCleaned(text string, c *ken.Claim) {
-	if consolidate.Plain(c.Text) != consolidate.Plain(text) {
+	if analysis.WithoutPastNotes(c.Text) != analysis.WithoutPastNotes(text) {
 		fmt.Fprintln(a.Err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -177,7 +178,7 @@ func (a *commands) initCommand() *cobra.Command {
 			if !ok {
 				path = filepath.Join(root, ".ken", "config.yaml")
 			}
-			settings, err := createFile(path, config.Template())
+			settings, err := createFile(path, template())
 			if err != nil {
 				return fmt.Errorf("write configuration: %w", err)
 			}
@@ -231,3 +232,12 @@ func writePolicy(path string) (cli.WrittenFile, error) {
 	}
 	return cli.WrittenFile{Path: path, Created: err == nil}, err
 }
+
+// template returns a configuration file that sets nothing: every key with its default, as a comment.
+// Such a file in a project does not override the user's own configuration.
+func template() string {
+	return "# Each key is a comment that shows its default: remove the # before it to set it.\n" + setting.ReplaceAllString(config.Default().YAML(), "$1#$2")
+}
+
+// setting matches a line of YAML that sets something: neither a comment nor the name of a section.
+var setting = lazyregexp.New(`(?m)^( *)([a-z0-9_]+: .*|- .*)$`)

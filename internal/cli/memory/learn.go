@@ -17,7 +17,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/cli"
-	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
@@ -121,9 +120,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		o.file(&c, s)
-		told := c
-		told.CreatedAt = time.Now().UTC()
-		id, err := operator.Repeat(ctx, s, told)
+		id, err := operator.Repeat(ctx, s, c, time.Now().UTC())
 		known := id != ""
 		var replaced []string
 		if err == nil && !known {
@@ -154,7 +151,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		for _, old := range replaced {
 			was, err := s.Get(ctx, old)
 			if err == nil && was.SupersededBy != "" { // one value of its list may have changed
-				if is, err := s.Get(ctx, was.SupersededBy); err == nil && consolidate.Plain(is.Text) == consolidate.Plain(was.Text) {
+				if is, err := s.Get(ctx, was.SupersededBy); err == nil && analysis.WithoutPastNotes(is.Text) == analysis.WithoutPastNotes(was.Text) {
 					a.Note("It changes " + is.ID + ": " + is.Text)
 					continue
 				}

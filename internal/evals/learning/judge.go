@@ -9,7 +9,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
-	"github.com/kenlayer/ken/internal/harvest/consolidate"
 )
 
 // Verdict is the rating of a claim.
@@ -54,7 +53,7 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 	if len(c.Entities) > 0 {
 		k.Thing = c.Entities[0]
 	}
-	told := consolidate.Plain(c.Text)
+	told := analysis.WithoutPastNotes(c.Text)
 	if _, answer, joined := strings.Cut(told, " Answer: "); joined { // after the question that it answers
 		told = answer
 	}

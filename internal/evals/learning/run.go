@@ -216,11 +216,11 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 		}
 		if claim.Kind == ken.KindFact && !background[claim.ID] {
 			if claim.SupersededBy != "" {
-				replaced = append(replaced, consolidate.Plain(claim.Text))
+				replaced = append(replaced, analysis.WithoutPastNotes(claim.Text))
 			}
 			gone := consolidate.NoLonger(claim.Text)
 			replaced = append(replaced, gone...)
-			if strings.TrimRight(strings.Join(gone, ""), ".!。") == strings.TrimRight(strings.TrimPrefix(consolidate.Plain(claim.Text), "User: "), ".!。 ") {
+			if strings.TrimRight(strings.Join(gone, ""), ".!。") == strings.TrimRight(strings.TrimPrefix(analysis.WithoutPastNotes(claim.Text), "User: "), ".!。 ") {
 				continue // all of it is presented as past
 			}
 		}
@@ -250,7 +250,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 	}
 	for _, text := range replaced {
 		for _, one := range said {
-			told := func(t string) bool { return hasAll(consolidate.Plain(t), one.Must) }
+			told := func(t string) bool { return hasAll(analysis.WithoutPastNotes(t), one.Must) }
 			if one.Is == Keep && !c.changes(one) && told(text) && !slices.ContainsFunc(texts, told) && !slices.Contains(r.Lost, one.Text) {
 				r.Lost = append(r.Lost, one.Text)
 			}

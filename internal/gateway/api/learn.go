@@ -108,9 +108,7 @@ func (a *API) learn(c *call) (*reply, error) {
 				return nil, err
 			}
 		}
-		told := want
-		told.CreatedAt = a.o.Now().UTC()
-		id, err := operator.Repeat(c.ctx(), s, told)
+		id, err := operator.Repeat(c.ctx(), s, want, a.o.Now().UTC())
 		repeated := id != ""
 		if err == nil && !repeated {
 			id, err = a.write(c, s, &want)

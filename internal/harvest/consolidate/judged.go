@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/trained"
@@ -42,7 +43,7 @@ func (j *Judged) of(known, fresh *ken.Claim) (replaced, ok bool) {
 	if j == nil || known.Session == "" || hasSessionEvidence(known, fresh) {
 		return false, false
 	}
-	f := Plain(fresh.Text)
+	f := analysis.WithoutPastNotes(fresh.Text)
 	return slices.Contains(j.replaced[f], known.ID), j.known[known.ID] && j.fresh[f]
 }
 
@@ -54,7 +55,7 @@ func (j *Judged) add(ctx context.Context, st ken.Store, c *ken.Claim, known []ke
 	byID, ok := st.(interface {
 		Get(ctx context.Context, id string) (ken.Claim, error)
 	})
-	for _, id := range j.replaced[Plain(c.Text)] {
+	for _, id := range j.replaced[analysis.WithoutPastNotes(c.Text)] {
 		if !ok || slices.ContainsFunc(known, func(k ken.Claim) bool { return k.ID == id }) {
 			continue
 		}
@@ -97,13 +98,15 @@ func Replaceable(c ken.Claim, known []ken.Claim, most int) (out []ken.Claim) {
 }
 
 // StatementOf returns what a claim says, without notes on changes, and when it was last said.
-func StatementOf(c *ken.Claim) draft.Dated { return draft.Dated{Text: Plain(c.Text), At: said(c)} }
+func StatementOf(c *ken.Claim) draft.Dated {
+	return draft.Dated{Text: analysis.WithoutPastNotes(c.Text), At: said(c)}
+}
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
 // clause of it. Only a harvested claim of another session is judged. Claims that somebody wrote
 // are not, and within a session only the speaker's corrections count.
 func (n *candidate) judgeChange(fresh string) {
-	text := Plain(n.claim.Text)
+	text := analysis.WithoutPastNotes(n.claim.Text)
 	ending := ends(text, fresh)
 	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && !concerns(text, fresh) {
 		return
@@ -121,7 +124,7 @@ func (n *candidate) judgeChange(fresh string) {
 // that it replaces most likely. The known claim gets a note and is kept, so that nothing is lost
 // if the judgement is wrong.
 func (n *candidate) amend(fresh string, score float64) {
-	text := Plain(n.claim.Text)
+	text := analysis.WithoutPastNotes(n.claim.Text)
 	fresh = spoken(fresh)
 	clause := text
 	if known := valuesOf(text); !known.single() {

@@ -12,9 +12,6 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Plain returns a claim's text without notes on changes.
-func Plain(text string) string { return analysis.WithoutPastNotes(text) }
-
 // NoLonger returns the clauses of a claim's text whose value has changed.
 func NoLonger(text string) (out []string) {
 	for _, at := range analysis.PastNotes(text) {
@@ -23,14 +20,14 @@ func NoLonger(text string) (out []string) {
 		}
 		before := text[:at[0]]
 		c := clauseAt(before, at[0])
-		out = append(out, Plain(before[c.from:c.to]))
+		out = append(out, analysis.WithoutPastNotes(before[c.from:c.to]))
 	}
 	return out
 }
 
 // TellsChange reports whether a statement says that something has another value than before.
 func TellsChange(text string) bool {
-	text = Plain(text)
+	text = analysis.WithoutPastNotes(text)
 	s := valuesOf(text)
 	return len(s.values) > 0 && s.tellsChange(0, len(text), true) || len(leavers(text)) > 0
 }
@@ -43,7 +40,7 @@ func Corrects(before, after string) bool {
 
 // MayCorrect reports whether a statement has words of a correction. Corrects is false without them.
 func MayCorrect(text string) bool {
-	low := " " + strings.ToLower(Plain(text)) + " "
+	low := " " + strings.ToLower(analysis.WithoutPastNotes(text)) + " "
 	return correctionCue.MatchString(low) || anotherCue.MatchString(low)
 }
 
@@ -59,7 +56,7 @@ func Previously(text, was string) string {
 // AmendAccount returns the text of an account made at the time told, with a note behind each value
 // that a later statement replaces. It returns false if the statement replaces none.
 func AmendAccount(text string, told time.Time, later string, at time.Time) (string, bool) {
-	later = Plain(later)
+	later = analysis.WithoutPastNotes(later)
 	var b strings.Builder
 	amended := false
 	for line := range strings.Lines(text) {
@@ -216,7 +213,7 @@ func until(from, at time.Time) string {
 
 // inNote returns text in a form that can be part of a note.
 func inNote(text string) string {
-	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(Plain(text), "User: "))
+	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(analysis.WithoutPastNotes(text), "User: "))
 	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
 	return conjunction.ReplaceAllString(text, "")
 }

@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"github.com/kenlayer/ken/internal/analysis"
 	"slices"
 	"testing"
 	"time"
@@ -20,20 +21,20 @@ func TestPastNotes(t *testing.T) {
 		{"He caps me at 50 km a week", "The physio lifted it to 60 k", day(1), day(22), " (until 22 March 2026: He caps me at 50 km a week)"},
 	} {
 		note := changedFrom(tt.was, "", tt.is, tt.from, tt.at)
-		if note != tt.want || Plain(tt.is+note) != tt.is {
-			t.Errorf("%q behind %q, which is plain %q", note, tt.is, Plain(tt.is+note))
+		if note != tt.want || analysis.WithoutPastNotes(tt.is+note) != tt.is {
+			t.Errorf("%q behind %q, which is plain %q", note, tt.is, analysis.WithoutPastNotes(tt.is+note))
 		}
 	}
 	if maybe := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12), true); maybe != "We deploy on Tuesdays (perhaps until 12 March 2026, now Thursdays)" ||
-		Plain(maybe) != "We deploy on Tuesdays" || len(NoLonger(maybe)) > 0 {
+		analysis.WithoutPastNotes(maybe) != "We deploy on Tuesdays" || len(NoLonger(maybe)) > 0 {
 		t.Errorf("%q", maybe)
 	}
 	text := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12), false) + ", and the freeze is in May (2026)."
 	if want := "We deploy on Tuesdays (until 12 March 2026, now Thursdays), and the freeze is in May (2026)."; text != want {
 		t.Errorf("%q", text)
 	}
-	if got := NoLonger(text); !slices.Equal(got, []string{"We deploy on Tuesdays"}) || Plain(text) != "We deploy on Tuesdays, and the freeze is in May (2026)." {
-		t.Errorf("%q of %q", got, Plain(text))
+	if got := NoLonger(text); !slices.Equal(got, []string{"We deploy on Tuesdays"}) || analysis.WithoutPastNotes(text) != "We deploy on Tuesdays, and the freeze is in May (2026)." {
+		t.Errorf("%q of %q", got, analysis.WithoutPastNotes(text))
 	}
 }
 

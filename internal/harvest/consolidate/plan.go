@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -183,7 +184,7 @@ func (p *planner) decide() Action {
 		return a
 	}
 	a.Own = p.own.ID
-	if Plain(p.own.Text) != Plain(p.new.Text) && p.own.Status != ken.StatusDisputed {
+	if analysis.WithoutPastNotes(p.own.Text) != analysis.WithoutPastNotes(p.new.Text) && p.own.Status != ken.StatusDisputed {
 		a.Revise = true
 		return a
 	}
@@ -235,7 +236,7 @@ func comparedKind(k ken.Kind) ken.Kind {
 }
 
 func statementOf(c *ken.Claim) Statement {
-	return Statement{Text: Plain(c.Text), Heading: c.Heading, Entities: c.Entities, At: said(c), Sort: draft.Sort(c.Domain)}
+	return Statement{Text: analysis.WithoutPastNotes(c.Text), Heading: c.Heading, Entities: c.Entities, At: said(c), Sort: draft.Sort(c.Domain)}
 }
 
 // said returns when a claim was last said: the time of its newest evidence, or else of its
@@ -410,7 +411,7 @@ func apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim, judged
 		return r, nil
 	}
 	if a.Own == "" || a.Revise {
-		if c.Text == Plain(c.Text) {
+		if c.Text == analysis.WithoutPastNotes(c.Text) {
 			c.Text += a.Note
 		}
 		id, err := st.WriteClaim(ctx, c)

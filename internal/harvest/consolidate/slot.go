@@ -62,7 +62,7 @@ func (s *statementValues) content(c span) (out []term) {
 		}
 	}
 	prep := false
-	for w := range strings.FieldsFuncSeq(Plain(string(text)), func(r rune) bool {
+	for w := range strings.FieldsFuncSeq(analysis.WithoutPastNotes(string(text)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' && r != '_'
 	}) {
 		if r := []rune(w); analysis.Unspaced(r[0]) {
@@ -273,7 +273,7 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 // wrong, it's 300 a day", or "then 40" after an answer of 64. The earlier statement says what the
 // value belongs to.
 func correctedValue(before, after string) (change, bool) {
-	low := " " + strings.ToLower(Plain(after)) + " "
+	low := " " + strings.ToLower(analysis.WithoutPastNotes(after)) + " "
 	answer := strings.Contains(before, " Answer: ")
 	if !correctionCue.MatchString(low) && !(answer && anotherCue.MatchString(low)) {
 		return change{}, false

@@ -109,8 +109,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	return v
 }
 
-// longestTrait is the maximum number of words of a sentence that says in few words what the speaker is. What a
-// longer one is worth is judged as that of others.
+// longestTrait is the maximum number of words of such a short sentence about the speaker.
 const longestTrait = 5
 
 // saysWhoIAm reports whether a sentence says in few words what the speaker is: "I'm vegetarian", "born in 1990". Only

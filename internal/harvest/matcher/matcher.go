@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -250,7 +251,7 @@ func (t *Claim) Redact(c *ken.Claim) (ken.Claim, bool) {
 func (t *Claim) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
 	out := *c
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
-	out.Text = consolidate.Plain(c.Text)
+	out.Text = analysis.WithoutPastNotes(c.Text)
 	return out, c.SupersededBy == "" && out.Text != c.Text && !t.MatchClaim(&out)
 }
 

@@ -256,7 +256,7 @@ func (d *Desk) Vouch(ctx context.Context, id, note string, evidence ...ken.Evide
 	return d.Verify(ctx, c.ID, note, evidence...)
 }
 
-// Resolution says what happens to the wrong claim of a contradiction.
+// Resolution is what is done with the claim that was not chosen in a contradiction.
 type Resolution string
 
 // The resolutions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
@@ -15,7 +16,8 @@ import (
 // lacks, in the name of its actor, and returns its id; "" if there is none. Evidence of a less trusted speaker
 // is not added, since it would make the claim less trusted. Of an agent's evidence, its mere word is
 // not added either.
-func Repeat(ctx context.Context, s store.Engine, c ken.Claim) (id string, err error) {
+func Repeat(ctx context.Context, s store.Engine, c ken.Claim, now time.Time) (id string, err error) {
+	c.CreatedAt = now
 	if c.Key != "" || c.Validate() != nil {
 		return "", nil
 	}

@@ -35,7 +35,7 @@ func TestRepeat(t *testing.T) {
 		"an agent":         told("The mill grinds rye on Mondays.", rests(ken.FromAgentAssertion("bot", ""))),
 		"a page":           told("The mill grinds rye on Mondays.", rests(ken.FromURL("https://example.org", now, "sha256:ab"))),
 	} {
-		if id, err := operator.Repeat(t.Context(), k, c); err != nil || id != mill {
+		if id, err := operator.Repeat(t.Context(), k, c, now); err != nil || id != mill {
 			t.Errorf("%s: %q, %v", name, id, err)
 		}
 	}
@@ -57,12 +57,12 @@ func TestRepeat(t *testing.T) {
 		"a hypothesis":    told("The mill grinds rye on Mondays.", is(ken.StatusHypothesis)),
 		"no evidence":     told("The mill grinds rye on Mondays.", rests()),
 	} {
-		if id, err := operator.Repeat(t.Context(), k, c); err != nil || id != "" {
+		if id, err := operator.Repeat(t.Context(), k, c, now); err != nil || id != "" {
 			t.Errorf("%s: %q, %v", name, id, err)
 		}
 	}
 	proof := ken.FromFile("mill/plan.md", "", "")
-	if id, err := operator.Repeat(t.Context(), k, told("The mill grinds rye on Mondays.", rests(word, proof, ken.FromHumanAssertion("ben", now, "")))); err != nil || id != mill {
+	if id, err := operator.Repeat(t.Context(), k, told("The mill grinds rye on Mondays.", rests(word, proof, ken.FromHumanAssertion("ben", now, ""))), now); err != nil || id != mill {
 		t.Errorf("with new evidence: %q, %v", id, err)
 	}
 	if c := k.get(mill); len(c.Evidence) != 3 {
@@ -70,13 +70,13 @@ func TestRepeat(t *testing.T) {
 	}
 	// What an agent has said is a person's when a person says it.
 	bots := write(told("The oven is lit at four.", rests(ken.FromAgentAssertion("bot", ""))))
-	if id, err := operator.Repeat(t.Context(), k, told("The oven is lit at four.")); err != nil || id != "" {
+	if id, err := operator.Repeat(t.Context(), k, told("The oven is lit at four."), now); err != nil || id != "" {
 		t.Errorf("a person after an agent: %q, %v, and %s is an agent's", id, err, bots)
 	}
 	if err := k.desk.Dispute(t.Context(), mill, "it is closed"); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := operator.Repeat(t.Context(), k, told("The mill grinds rye on Mondays.")); err != nil || id != "" {
+	if id, err := operator.Repeat(t.Context(), k, told("The mill grinds rye on Mondays."), now); err != nil || id != "" {
 		t.Errorf("after a dispute: %q, %v", id, err)
 	}
 }

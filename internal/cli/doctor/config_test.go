@@ -1,4 +1,4 @@
-package config_test
+package doctor
 
 import (
 	"regexp"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestTemplateSetsNothing(t *testing.T) {
-	text := config.Template()
+	text := template()
 	c, err := config.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestTemplateSetsNothing(t *testing.T) {
 
 // Removing the # of each key sets all of them, to the defaults.
 func TestTemplateHasEveryKey(t *testing.T) {
-	text := regexp.MustCompile(`(?m)^( *)#([a-z0-9_]+: |- )`).ReplaceAllString(config.Template(), "$1$2")
+	text := regexp.MustCompile(`(?m)^( *)#([a-z0-9_]+: |- )`).ReplaceAllString(template(), "$1$2")
 	_, text, _ = strings.Cut(text, "\n") // the line that says so
 	if diff := cmp.Diff(config.Default().YAML(), text); diff != "" {
 		t.Errorf("(-all keys +template):\n%s", diff)
