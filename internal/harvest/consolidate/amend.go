@@ -1,0 +1,206 @@
+package consolidate
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// A reply that only gives another value starts with words of a correction, ends with them, or both. Each
+// pattern is matched again until it matches no more.
+var (
+	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
+		`nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
+	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa))[.! ]*$`)
+	naming = lazyregexp.New(`(?i)^(?:(?:it|that|this|they|he|she)(?:'s|’s|s| is| are|'re)(?: now| still| already)? (?:called |named |set to |at |on )?|(?:it |that )?(?:should|must|has to|needs to) (?:be|say|read) |make (?:it|that) |(?:it )?(?:runs|listens|lives|sits) (?:on|at|in) |` +
+		`(?:es|das|sie|er) (?:ist|sind|sollte?) |(?:c'est|ce sont) |(?:es|son|é|são) |(?:是|应该是|应为))`)
+	lately      = lazyregexp.New(`(?i)(?:[ ,]+(?:now|instead|already|by now|these days|nowadays|from now on|again|btw|(?:since|as of|from) [\pL\d .-]{2,20}|(?:seit|ab) [\pL\d .-]{2,20}|jetzt|inzwischen|depuis [\pL\d .-]{2,20}|maintenant|desde [\pL\d .-]{2,20}|ahora|agora)|です)[.!。 ]*$`)
+	insteadOf   = lazyregexp.New(`(?i)^(?:it'?s )?not (.{2,40}?)(?:,? but |, (?:it'?s )?)(.{2,40})$|^(.{2,40}?), not (.{2,40})$`)
+	beforeValue = lazyregexp.New(`(?i)^(?:at|on|in|to|by|port|the|a|um|am|im|auf|le|el|los|las|à|a las|em|na|no) `)
+)
+
+// Bounds of a short reply.
+const (
+	longestReply = 80 // characters
+	mostAmended  = 4  // words of its value
+)
+
+// Amended returns sentence with the value that a short reply to it gives in the place of its own, and its
+// own: "The gateway listens on port 8080." and "No, it's 8081." It returns "" if the reply does not correct
+// anything or says more than a value, and if the sentence has no value that the reply's may replace, or
+// several.
+func Amended(sentence, reply string) (text, was string) {
+	if utf8.RuneCountInString(reply) > longestReply || strings.HasSuffix(reply, "?") {
+		return "", ""
+	}
+	value := strings.TrimRight(strings.TrimSpace(reply), " .!。,")
+	corrects := false
+	for at := denial.FindStringIndex(value); at != nil; at = denial.FindStringIndex(value) {
+		value, corrects = value[at[1]:], true
+	}
+	if at := regret.FindStringIndex(value); at != nil {
+		value, corrects = value[:at[0]], true
+	}
+	if at := lately.FindStringIndex(value); at != nil && at[0] > 0 {
+		value = value[:at[0]]
+	}
+	if m := insteadOf.FindStringSubmatch(value); m != nil {
+		return exchanged(sentence, strings.TrimSpace(m[1]+m[4]), strings.Trim(m[2]+m[3], " `\"'"))
+	}
+	if at := naming.FindStringIndex(value); at != nil {
+		value, corrects = value[at[1]:], true
+	}
+	value = strings.Trim(value, " ,.:;!`\"'")
+	if !corrects || value == "" || len(strings.Fields(value)) > mostAmended {
+		return "", ""
+	}
+	at, ok := measured(sentence, value)
+	if !ok {
+		at, ok = named(sentence, value)
+	}
+	if !ok {
+		return "", ""
+	}
+	return sentence[:at.from] + strings.TrimSpace(beforeValue.ReplaceAllString(value, "")) + sentence[at.to:], sentence[at.from:at.to]
+}
+
+// exchanged returns sentence with is in the only place where it has was.
+func exchanged(sentence, was, is string) (text, old string) {
+	at := strings.Index(lower(sentence), lower(was))
+	if at < 0 || len(lower(sentence)) != len(sentence) || strings.Count(lower(sentence), lower(was)) > 1 || !wordBounds(sentence, at, at+len(was)) || len(strings.Fields(is)) > mostAmended {
+		return "", ""
+	}
+	return sentence[:at] + is + sentence[at+len(was):], sentence[at : at+len(was)]
+}
+
+// measured returns the place of the only number, time, day or amount of sentence that value may replace.
+func measured(sentence, value string) (at span, ok bool) {
+	fresh := mentions(value)
+	if len(fresh) != 1 {
+		return span{}, false
+	}
+	n := fresh[0]
+	head := value[:n.from]
+	if at := beforeValue.FindStringIndex(head); at != nil {
+		head = head[at[1]:]
+	}
+	if strings.TrimSpace(head) != "" || strings.TrimSpace(value[n.to:]) != "" {
+		return span{}, false
+	}
+	var old *mention
+	for _, o := range mentions(sentence) {
+		if n.replaces(&o) || n.kind == numberType && o.kind == amountType && n.norm != o.norm {
+			if old != nil {
+				return span{}, false
+			}
+			old = &o
+		}
+	}
+	if old == nil {
+		return span{}, false
+	}
+	to := old.to
+	if n.kind == numberType && old.kind == amountType { // the unit stays
+		to = old.from + strings.IndexFunc(sentence[old.from:old.to], func(r rune) bool { return r == ' ' || r == '-' })
+		if to < old.from {
+			return span{}, false
+		}
+	}
+	return span{old.from, to}, true
+}
+
+// token is the form of a word that names something.
+type token uint8
+
+const (
+	noToken token = iota
+	urlToken
+	pathToken
+	hostToken
+	versionToken
+	regionToken
+	codeToken
+	productToken // of a known kind
+	nameToken    // a capital letter
+)
+
+// named returns the place of the only name of sentence that has the form of value.
+func named(sentence, value string) (at span, ok bool) {
+	form, kind := formOf(value)
+	if form == noToken {
+		return span{}, false
+	}
+	from, to := 0, 0
+	start := 0
+	for start < len(sentence) {
+		end := start
+		for end < len(sentence) && sentence[end] != ' ' {
+			end++
+		}
+		at, stop := start, end
+		for at < stop && strings.IndexByte("`\"'(*", sentence[at]) >= 0 {
+			at++
+		}
+		for stop > at && strings.IndexByte("`\"').,;:!?*", sentence[stop-1]) >= 0 {
+			stop--
+		}
+		f, k := formOf(sentence[at:stop])
+		if f == codeToken || f == noToken && at > start && sentence[start] == '`' {
+			f = codeToken
+		}
+		if f == form && k == kind && !(f == nameToken && start == 0 && function(lower(sentence[at:stop]))) {
+			if to > 0 {
+				return span{}, false
+			}
+			from, to = at, stop
+		}
+		start = end + 1
+	}
+	if to == 0 || sentence[from:to] == value {
+		return span{}, false
+	}
+	if form == productToken { // "MySQL 8": its version goes with it
+		if rest := strings.TrimPrefix(sentence[to:], " "); len(rest) < len(sentence[to:]) {
+			n := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' })
+			if n < 0 {
+				n = len(rest)
+			}
+			if n = len(strings.TrimRight(rest[:n], ".")); n > 0 {
+				to += 1 + n
+			}
+		}
+	}
+	return span{from, to}, true
+}
+
+// formOf returns the form of a value of one word, or of a product and its version, and the line of
+// kinds that has it.
+func formOf(s string) (token, int) {
+	first, version, more := strings.Cut(s, " ")
+	if kind := kindOf(read(first).words); kind > 0 && (!more || version != "" && isDigit(version[0])) {
+		return productToken, kind
+	}
+	if more || s == "" {
+		return noToken, 0
+	}
+	lead, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case strings.Contains(s, "://"):
+		return urlToken, 0
+	case region(s):
+		return regionToken, 0
+	case strings.Trim(s, "v0123456789.") == "" && len(s) > 1 && (s[0] == 'v' || strings.Count(s, ".") > 0):
+		return versionToken, 0
+	case strings.ContainsAny(s, `/\`):
+		return pathToken, 0
+	case strings.Contains(s, ".") && strings.ToLower(s) == s && unicode.IsLetter(lead):
+		return hostToken, 0
+	case strings.ContainsAny(s, "_") || identifier(s) && unicode.IsLetter(lead):
+		return codeToken, 0
+	case unicode.IsUpper(lead) && strings.ToUpper(s) != s:
+		return nameToken, 0
+	}
+	return noToken, 0
+}

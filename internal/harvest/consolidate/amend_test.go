@@ -1,0 +1,54 @@
+package consolidate_test
+
+import (
+	"testing"
+
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+)
+
+func TestAmended(t *testing.T) {
+	for _, tt := range []struct{ sentence, reply, want string }{
+		{"The gateway listens on port 8080 by default.", "no, it's 8081", "The gateway listens on port 8081 by default."},
+		{"The nightly backup runs at 2 am.", "sorry, 3 am", "The nightly backup runs at 3 am."},
+		{"We keep logs for 30 days.", "wait, 90 days", "We keep logs for 90 days."},
+		{"We keep logs for 30 days.", "no wait, 90", "We keep logs for 90 days."},
+		{"Our deploy day is Tuesday.", "actually Thursday", "Our deploy day is Thursday."},
+		{"Our staging cluster is in eu-west-1", "eu-central-1, sorry", "Our staging cluster is in eu-central-1"},
+		{"Standup is at 9:30.", "it's 9:45 since May", "Standup is at 9:45."},
+		{"The ledger runs on MySQL 8, according to docker-compose.yml.", "that's outdated, it runs on postgres 16 now", "The ledger runs on postgres 16, according to docker-compose.yml."},
+		{"Ben owns the billing service.", "not Ben, Carla.", "Carla owns the billing service."},
+		{"Ben owns the billing service.", "Carla, not Ben", "Carla owns the billing service."},
+		{"Ben owns the billing service.", "no, it's Carla", "Carla owns the billing service."},
+		{"The retry limit of the mailer is 5.", "should be 3", "The retry limit of the mailer is 3."},
+		{"The invoices are in the table `invoices`.", "it's called billing_invoices", "The invoices are in the table `billing_invoices`."},
+		{"The base URL is https://api.acme.io/v1.", "no: https://api.acme.io/v2", "The base URL is https://api.acme.io/v2."},
+		{"The metrics are at metrics.acme.io.", "nope, stats.acme.io", "The metrics are at stats.acme.io."},
+		{"The budget is $2,000 a month.", "sorry, $3,000", "The budget is $3,000 a month."},
+		{"We build with Go 1.25.", "no, 1.26", "We build with Go 1.26."},
+		{"Unser Deploy-Tag ist Dienstag.", "nein, Donnerstag", "Unser Deploy-Tag ist Donnerstag."},
+		{"网关的端口是 8081", "不对,是 8082", "网关的端口是 8082"},
+
+		{"The bug is in parser.go line 80.", "no, look at line 90", ""},
+		{"The test passes with a timeout of 5 s.", "no it still fails", ""},
+		{"The import runs at 2 am and at 4 am.", "no, 5 am", ""},                       // which one?
+		{"The gateway listens on port 8080.", "8081", ""},                              // corrects nothing
+		{"The gateway listens on port 8080.", "no, why?", ""},                          // asks
+		{"The gateway listens on port 8080.", "no", ""},                                // gives no value
+		{"The gateway listens on port 8080.", "no, it's fine", ""},                     //
+		{"The gateway listens on port 8080.", "that's right, 8080", ""},                // the same
+		{"The gateway listens on port 8080.", "it's late", ""},                         //
+		{"The gateway listens on port 8080.", "it's 9 pm, let's stop", ""},             // says more
+		{"Ben owns the billing service.", "sorry, Ben", ""},                            // the same
+		{"Ben and Ana own the billing service.", "no, Carla", ""},                      // which one?
+		{"The tests need Docker.", "no, I don't have Docker", ""},                      //
+		{"The deploy takes 5 minutes.", "no, 2 people", ""},                            // another unit
+		{"The report goes to Ana on Monday.", "not now, maybe on Tuesday", ""},         //
+		{"Use the v1 endpoint of the search service.", "not really, but thanks", ""},   //
+		{"The worker is restarted twice a day.", "it should be restarted by cron", ""}, //
+	} {
+		got, was := consolidate.Amended(tt.sentence, tt.reply)
+		if got != tt.want || (was != "") != (got != "") {
+			t.Errorf("%q, %q: %q for %q, want %q", tt.sentence, tt.reply, got, was, tt.want)
+		}
+	}
+}
