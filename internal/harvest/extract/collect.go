@@ -75,9 +75,12 @@ func (l *collector) message(s *speech) {
 	var before *sentence // the statement right before, which a pronoun may refer to
 	lang := l.language(s)
 	question, context := l.asked(s.before)
-	var quotes [][2]int
+	var quotes, listed, whole [][2]int
 	if l.toAgent {
 		quotes = quotations(s.text)
+	}
+	if l.toAgent && !pasted && lang != unreadLanguage {
+		listed, whole = l.lists(s, room)
 	}
 	answered := false
 	defer func() {
@@ -87,6 +90,11 @@ func (l *collector) message(s *speech) {
 	}()
 	for i := range s.parts {
 		part := s.parts[i]
+		if within(listed, &part) {
+			before = nil
+			continue
+		}
+		part.item = part.item && !within(whole, &part)
 		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
 			l.drop[reasonQuoted]++
 			before = nil

@@ -1,0 +1,75 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+)
+
+func TestLists(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"our environments:\n- staging: staging.acme.io, 2 replicas\n- sandbox: sandbox.acme.io, no replicas", []string{"Our environments: staging: staging.acme.io, 2 replicas", "Our environments: sandbox: sandbox.acme.io, no replicas"}},
+		{"ports are\ngateway: 8080\nledger: 8082\n\nThe mailer has none of its own.", []string{"Ports: gateway: 8080", "Ports: ledger: 8082", "The mailer has none of its own."}},
+		{"The pool of the ledger in production:\nDB_POOL_SIZE=20\nCACHE_TTL=300", []string{"The pool of the ledger in production: DB_POOL_SIZE=20", "The pool of the ledger in production: CACHE_TTL=300"}},
+		{"Owners: auth - Priya, billing - Ben", []string{"Owners: auth - Priya", "Owners: billing - Ben"}},
+		{"| service | owner | port |\n|---|---|---|\n| auth | Priya | 8081 |\n| billing | Ben | |", []string{"Service auth: owner Priya, port 8081", "Service billing: owner Ben"}},
+		{"Still open:\n- rate limiting on /login\n- docs for the webhook", []string{"Rate limiting on /login", "Docs for the webhook"}},
+
+		{"Add these endpoints:\n- login\n- logout", nil},                                    // a request
+		{"Can you check the following?\n- login page\n- logout page", nil},                  // a question
+		{"Here's the error:\nhost: unreachable\nport: refused", nil},                        // a program's output
+		{"1. User Authentication:\n   - Registration\n   - Login", nil},                     // the line before is an item itself
+		{"Our replicas:\n- two", nil},                                                       // no list
+		{"- staging: 2 replicas\n- sandbox: none", nil},                                     // nothing says what it is
+		{"```\nour pools:\nDB_POOL_SIZE=20\nCACHE_TTL=300\n```", nil},                       // code
+		{"Our services:\n" + strings.Repeat("- service of the team\n", mostEntries+1), nil}, // pasted
+		{"Two things on our services:\n- The ledger runs in Oslo.\n- The mailer retries five times.", // read as sentences
+			[]string{"The ledger runs in Oslo.", "The mailer retries five times."}},
+	} {
+		got, _ := heardOf(tt.text)
+		for i := range got {
+			got[i] = capital(got[i])
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+// The items of a list of rules are rules, and those of open points are tasks.
+func TestKindsOfLists(t *testing.T) {
+	found := Draft(entries(ken.Message{Role: "user", Text: "Some rules for this repo:\n1. no force pushes\n2. squash merge only\n\nLeft to do:\n- docs for the webhook\n- tests of the parser"}), Options{})
+	var got []string
+	for _, s := range found.Statements {
+		if s.Sort == draft.Instruction {
+			s.Text = "rule: " + s.Text
+		}
+		got = append(got, s.Text)
+	}
+	want := []string{"rule: User: Some rules for this repo: no force pushes", "rule: User: Some rules for this repo: squash merge only", "Still to do: Docs for the webhook", "Still to do: Tests of the parser"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An entry that is named like a credential is never kept, whatever its value looks like.
+func TestListsWithCredentials(t *testing.T) {
+	for _, line := range []string{"DB_PASSWORD=summer", "password: summer", "API_KEY=abc", "api key: abc def", "AUTH_HEADER=Basic", "STRIPE_SECRET=x1", "github-token: none yet", "SESSION_ID=77", "db.passwd=summer", "COOKIE_SALT=pepper",
+		"DATABASE=postgres://ken:summer@db/ken"} {
+		for _, text := range []string{"Our settings in production:\nREGION=eu-west-1\n" + line, "Our settings in production:\n- region eu-west-1\n- " + line} {
+			got, _ := heardOf(text)
+			for _, k := range got {
+				if k != "Our settings in production: REGION=eu-west-1" && k != "Our settings in production: region eu-west-1" {
+					t.Errorf("%q: kept %q", text, k)
+				}
+			}
+		}
+	}
+}
