@@ -18,7 +18,8 @@ var (
 		`(?:es|das|sie|er) (?:ist|sind|sollte?) |(?:c'est|ce sont) |(?:es|son|é|são) |(?:是|应该是|应为))`)
 	lately      = lazyregexp.New(`(?i)(?:[ ,]+(?:now|instead|already|by now|these days|nowadays|from now on|again|btw|(?:since|as of|from) [\pL\d .-]{2,20}|(?:seit|ab) [\pL\d .-]{2,20}|jetzt|inzwischen|depuis [\pL\d .-]{2,20}|maintenant|desde [\pL\d .-]{2,20}|ahora|agora)|です)[.!。 ]*$`)
 	insteadOf   = lazyregexp.New(`(?i)^(?:it'?s )?not (.{2,40}?)(?:,? but |, (?:it'?s )?)(.{2,40})$|^(.{2,40}?), not (.{2,40})$`)
-	beforeValue = lazyregexp.New(`(?i)^(?:at|on|in|to|by|port|the|a|um|am|im|auf|le|el|los|las|à|a las|em|na|no) `)
+	sourceNamed = lazyregexp.New(`(?i), (?:according to|as per|as (?:stated|written|set|configured|defined) in) [^,;]+?([.!]?)$`)
+	beforeValue = lazyregexp.New(`(?i)^(?:at|on|in|to|by|with|port|the|a|um|am|im|auf|le|el|los|las|à|a las|em|na|no) `)
 )
 
 // Bounds of a short reply.
@@ -52,18 +53,21 @@ func Amended(sentence, reply string) (text, was string) {
 	if at := naming.FindStringIndex(value); at != nil {
 		value, corrects = value[at[1]:], true
 	}
+	code := strings.HasPrefix(value, "`")
 	value = strings.Trim(value, " ,.:;!`\"'")
 	if !corrects || value == "" || len(strings.Fields(value)) > mostAmended {
 		return "", ""
 	}
-	at, ok := measured(sentence, value)
-	if !ok {
-		at, ok = named(sentence, value)
+	at, is := measured(sentence, value)
+	if is == "" {
+		is = beforeValue.ReplaceAllString(value, "")
+		var ok bool
+		if at, ok = named(sentence, is, code); !ok {
+			return "", ""
+		}
 	}
-	if !ok {
-		return "", ""
-	}
-	return sentence[:at.from] + strings.TrimSpace(beforeValue.ReplaceAllString(value, "")) + sentence[at.to:], sentence[at.from:at.to]
+	sentence = sentence[:at.to] + sourceNamed.ReplaceAllString(sentence[at.to:], "$1")
+	return sentence[:at.from] + is + sentence[at.to:], sentence[at.from:at.to]
 }
 
 // exchanged returns sentence with is in the only place where it has was.
@@ -75,40 +79,47 @@ func exchanged(sentence, was, is string) (text, old string) {
 	return sentence[:at] + is + sentence[at+len(was):], sentence[at : at+len(was)]
 }
 
-// measured returns the place of the only number, time, day or amount of sentence that value may replace.
-func measured(sentence, value string) (at span, ok bool) {
+// measured returns the place of the only number, time, day or amount of sentence that the one in value may
+// replace, and that one.
+func measured(sentence, value string) (at span, is string) {
 	fresh := mentions(value)
 	if len(fresh) != 1 {
-		return span{}, false
+		return span{}, ""
 	}
 	n := fresh[0]
 	head := value[:n.from]
 	if at := beforeValue.FindStringIndex(head); at != nil {
 		head = head[at[1]:]
 	}
-	if strings.TrimSpace(head) != "" || strings.TrimSpace(value[n.to:]) != "" {
-		return span{}, false
+	head = strings.TrimSpace(head)
+	if strings.TrimSpace(value[n.to:]) != "" {
+		return span{}, ""
 	}
 	var old *mention
 	for _, o := range mentions(sentence) {
+		if head != "" { // "Node 22" names what it is a number of
+			if before := lower(strings.TrimRight(sentence[:o.from], " ")); before == "" || !strings.HasSuffix(before, lower(head)) || !wordBounds(before, len(before)-len(lower(head)), len(before)) {
+				continue
+			}
+		}
 		if n.replaces(&o) || n.kind == numberType && o.kind == amountType && n.norm != o.norm {
 			if old != nil {
-				return span{}, false
+				return span{}, ""
 			}
 			old = &o
 		}
 	}
 	if old == nil {
-		return span{}, false
+		return span{}, ""
 	}
 	to := old.to
 	if n.kind == numberType && old.kind == amountType { // the unit stays
 		to = old.from + strings.IndexFunc(sentence[old.from:old.to], func(r rune) bool { return r == ' ' || r == '-' })
 		if to < old.from {
-			return span{}, false
+			return span{}, ""
 		}
 	}
-	return span{old.from, to}, true
+	return span{old.from, to}, value[n.from:n.to]
 }
 
 // token is the form of a word that names something.
@@ -126,9 +137,13 @@ const (
 	nameToken    // a capital letter
 )
 
-// named returns the place of the only name of sentence that has the form of value.
-func named(sentence, value string) (at span, ok bool) {
+// named returns the place of the only name of sentence that has the form of value. code says that the reply
+// has it between backquotes.
+func named(sentence, value string, code bool) (at span, ok bool) {
 	form, kind := formOf(value)
+	if code && form == noToken && !strings.Contains(value, " ") {
+		form = codeToken
+	}
 	if form == noToken {
 		return span{}, false
 	}

@@ -109,6 +109,7 @@ func TestLaterStatements(t *testing.T) {
 		{"Still to do: The cake still has to be ordered at Bakery Sol.", "The flowers are ordered at Bakery Sol.", false},
 		{"Still to do: The staging certificate still has to be rotated.", "The staging certificate isn't rotated.", false},
 		{"The staging certificate is rotated on Mondays.", "The staging certificate was rotated.", false},
+		{"Feature flags of the app go through LaunchDarkly.", "I'm adding a feature flag to the app.", false},
 	} {
 		n := candidate{claim: &ken.Claim{Text: tt.old}}
 		if !planned(tt.old, tt.new) {

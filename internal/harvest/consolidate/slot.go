@@ -189,10 +189,10 @@ func plans(text string) bool {
 	return planned
 }
 
-// mayBe matches words of what is not decided. intention matches those of what is decided or wished for,
+// mayBe matches words of what is not decided, or not done yet. intention matches those of what is decided or wished for,
 // unless the statement says as well that something has changed.
 var (
-	mayBe = lazyregexp.New(`[ ,.;:](might|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|someday|some day|at some point|eventually|in the long run|what if|` +
+	mayBe = lazyregexp.New(`[ ,.;:](might|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|(?:i'm|we're|i am|we are) (?:just |currently )?(?:adding|fixing|writing|debugging|refactoring|reviewing)|someday|some day|at some point|eventually|in the long run|what if|` +
 		`vielleicht|eventuell|könnten?|würden?|sollten wir|wir sollten|überlegen|überlegt|irgendwann|peut-être|pourrai(?:t|s|ent)|pourrions|envisage|envisageons|on pense|devrait-on|un jour|quizás?|tal vez|podríamos|podría|pensando en|algún día|talvez|poderíamos|poderia|um dia)[ ,.;:]|かもしれ|検討|也许|可能会|考虑`)
 	intention = lazyregexp.New(`[ ,.;:](going to|gonna|(?:we|i) should|plan(?:s|ning)? to|next (?:year|quarter))[ ,.;:]`)
 )
