@@ -3,7 +3,9 @@ package consolidate
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -115,7 +117,7 @@ var (
 // staging certificate is rotated."
 func doneTask(before, after string) (change, bool) {
 	task, open := strings.CutPrefix(spoken(before), draft.OpenPrefix)
-	if after = spoken(after); !open || strings.HasPrefix(after, draft.OpenPrefix) || !isDone.MatchString(after) || notDone.MatchString(after) || plans(after) {
+	if after = spoken(after); !open || !TellsDone(after) {
 		return change{}, false
 	}
 	old, fresh := valuesOf(task), valuesOf(after)
@@ -130,6 +132,22 @@ func doneTask(before, after string) (change, bool) {
 	from := strings.Index(before, task)
 	all := span{from, from + len(strings.TrimRight(task, ".!。 "))}
 	return change{was: all, clause: all, is: inNote(after), onlyContent: old.single()}, true
+}
+
+// TellsDone reports whether a statement says that something was done.
+func TellsDone(text string) bool {
+	return isDone.MatchString(text) && !strings.HasPrefix(text, draft.OpenPrefix) && !notDone.MatchString(text) && !plans(text)
+}
+
+// PerhapsDone returns the text of a task that is still to be done, with a note that it may be done by now, as a
+// report made at the time at says. It returns false if the report is about something else.
+func PerhapsDone(task *ken.Claim, report string, at time.Time) (string, bool) {
+	c, ok := doneTask(task.Text, report)
+	if !ok || at.Before(said(task)) || len(analysis.PastNotes(task.Text)) > 0 {
+		return task.Text, false
+	}
+	c.perhaps = true
+	return c.amend(task.Text, said(task), at), true
 }
 
 // leastOfTask is the minimum share of a task's terms in a statement that it was done.

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Phrases of an assistant's questions and of the answers that users give.
@@ -211,3 +213,23 @@ func offersAction(question string) bool {
 	first := low(w, 0)
 	return imperatives[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
 }
+
+// Reports returns what the assistant said that it had done, each with its time, the latest last.
+func Reports(tr *session.Transcript) (out []draft.Dated) {
+	all := speeches(tr)
+	for i := range all {
+		s := &all[i]
+		if s.person || s.name != "" || s.text == "" || givesOrders(s.text) {
+			continue
+		}
+		for _, p := range sentences(s.text) {
+			if !p.asks && !hasCredential(&p) && consolidate.TellsDone(p.text) && hypotheses.in(p.words) < 0 && !retellsUser(p.words) {
+				out = append(out, draft.Dated{Text: unmarked(p.text), At: s.entry.At})
+			}
+		}
+	}
+	return out[max(0, len(out)-maxReports):]
+}
+
+// maxReports is the maximum number of reports of a session.
+const maxReports = 20
