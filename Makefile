@@ -57,20 +57,26 @@ tidy: ## compare go.mod and go.sum with what the code needs
 drift: ## compare what the files import with .ken/architecture.yaml
 	@go run ./cmd/ken drift --quiet
 
-# The detector waits a second at the end of every process for races that are still to
-# come, and each package is one.
-race: ## run the tests in random order with the race detector
+# The detector makes code ten times as slow, and finds only what goroutines do to each other. So
+# it runs the packages that start some, in their own files or in the suites that their tests
+# import. It waits a second at the end of every process for races that are still to come, and
+# each package is one.
+STARTS := \bgo (func|[a-zA-Z_.]+\()|\.Go\(|t\.Parallel\(|httptest\.New|synctest\.|kenlayer/ken/[a-z/]*test"
+tested = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
+raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || echo $$dir; done)
+
+race: ## run the tests of the packages that start goroutines, in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
-	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on ./...
+	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on $(raced)
 
-# The detector makes code ten times as slow, so some tests do less under it
-# (internal/race). This is built as make vet has built it already. CI has run all tests
-# at full size in a clone without the evaluation data by then, so it sets WHOLE to the
-# package of the tests that read the data.
-WHOLE ?= race
+# Some tests do less under the detector (internal/race). This is built as make vet has built it
+# already. CI runs all tests at full size in a clone without the evaluation data, so it sets WHOLE
+# to the package of the tests that read the data.
+WHOLE ?=
+smaller = $(shell for dir in $(tested); do ! grep -qs 'ken/internal/$(or $(WHOLE),race)"' $$dir/*_test.go || echo $$dir; done)
 
-whole: ## run at full size, without the detector, the packages whose tests it makes smaller
-	go test -vet=off $$(grep -rl --include='*_test.go' 'ken/internal/$(WHOLE)"' . | xargs -n1 dirname | sort -u)
+whole: ## run at full size, without the detector, what make race leaves out or makes smaller
+	go test -vet=off $(sort $(smaller) $(if $(WHOLE),,$(filter-out $(raced),$(tested))))
 
 fuzzlist: ## list the fuzz targets
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, t[i]; n = 0}'
