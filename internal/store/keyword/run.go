@@ -29,6 +29,11 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			return Result{}, err
 		}
 	}
+	most := uint64(0) // hits
+	for _, l := range p.lists {
+		most += l.count
+	}
+	p.kept = make([]float32, 0, int(min(most, uint64(q.Limit), 256))*len(p.lists))
 	hits, refused := topk.New[scored](q.Limit), topk.New[scored](q.Limit)
 	p.offerRecent(q, hits, refused)
 	seekTo := make(index.IndexInternalID, 8)
