@@ -9,6 +9,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/kenlayer/ken/internal/topk"
+	"github.com/kenlayer/ken/store"
 )
 
 // checkEvery is the number of documents that are scored between two checks of the
@@ -172,7 +173,7 @@ func (p *plan) result(hits, refused *top) Result {
 	n := len(p.lists)
 	for _, s := range found {
 		at := int(s.slot) * n
-		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: p.kept[at : at+n : at+n]})
+		res.Hits = append(res.Hits, store.Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: p.kept[at : at+n : at+n]})
 	}
 	full := hits.Full()
 	for _, s := range refused.Sorted() {
