@@ -132,8 +132,14 @@ func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	o = o.withDefaults()
 	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), cancelGrace: func() {}}
 	usual := min(len(candidates), 32)
-	c.block.Items, c.shown.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)
-	defer func() { c.cancelGrace() }()
+	c.block.Items = make([]ken.Item, 0, usual)
+	arena := arenas.Get().(*[]uint64)
+	c.shown.arena = (*arena)[:0]
+	defer func() {
+		c.cancelGrace()
+		*arena = c.shown.arena
+		arenas.Put(arena)
+	}()
 	c.measure()
 	constraints, knowledge, memory := order(candidates)
 	c.addConstraints(constraints, len(knowledge) > 0)

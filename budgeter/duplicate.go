@@ -1,6 +1,7 @@
 package budgeter
 
 import (
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,6 +16,9 @@ type shownText struct {
 	arena []uint64 // the words of items, followed by those that were read last
 	taken int      // length of the part of arena that belongs to items
 }
+
+// arenas holds the arenas of finished blocks. A block needs about ten kilobytes.
+var arenas = sync.Pool{New: func() any { return new([]uint64) }}
 
 type shownItem struct {
 	id    string

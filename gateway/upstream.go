@@ -146,7 +146,7 @@ func newTransport(cfg config.Gateway) *http.Transport {
 		MaxIdleConnsPerHost: idleConnections,
 		IdleConnTimeout:     90 * time.Second,
 		ReadBufferSize:      16 << 10,
-		WriteBufferSize:     16 << 10,
+		WriteBufferSize:     32 << 10, // a request with some blocks is written at once
 	}
 }
 

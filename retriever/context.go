@@ -26,19 +26,20 @@ const (
 // each term, a record gets the highest of its own value and the damped values of its neighbours.
 // Only hits count as neighbours. It returns the best limit hits.
 func inContext(p store.Projections, res store.Result, weight float64, limit int) store.Result {
-	at := make(map[store.Ref]int, 2*len(res.Hits))
-	for i, h := range res.Hits {
-		at[h.Ref] = i
-	}
 	own := len(res.Hits)
 	hits := slices.Clone(res.Hits)
-	parts := make([]float32, 0, own*len(res.Values)) // for all hits, because there are a hundred in every turn
-	for i := range hits {                            // the code below writes into them
-		from := len(parts)
-		parts = append(parts, hits[i].Parts...)
-		hits[i].Parts = parts[from:len(parts):len(parts)]
-	}
-	lend := func(from, to store.Ref, weight float64) {
+	var at map[store.Ref]int // positions in hits; nil until a hit has a neighbour
+	lend := func(from int, to store.Ref, weight float64) {
+		if at == nil {
+			at = make(map[store.Ref]int, 2*own)
+			parts := make([]float32, 0, own*len(res.Values)) // for all hits, because there are a hundred in every turn
+			for i := range hits {                            // the code below writes into them
+				at[hits[i].Ref] = i
+				begin := len(parts)
+				parts = append(parts, hits[i].Parts...)
+				hits[i].Parts = parts[begin:len(parts):len(parts)]
+			}
+		}
 		form := p.Form(to)
 		weight *= math.Min(1, contextWords/math.Max(1, float64(form.Words)))
 		i, known := at[to]
@@ -47,7 +48,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 			at[to] = i
 			hits = append(hits, store.Hit{Ref: to, Parts: make([]float32, len(res.Values))})
 		}
-		for t, part := range res.Hits[at[from]].Parts {
+		for t, part := range res.Hits[from].Parts {
 			if lent := float32(weight) * part; lent > hits[i].Parts[t] {
 				if hits[i].Parts[t] == 0 {
 					hits[i].Share += weight * float64(res.Values[t])
@@ -56,7 +57,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 			}
 		}
 	}
-	for _, h := range res.Hits[:own] {
+	for n, h := range res.Hits[:own] {
 		if len(h.Parts) != len(res.Values) {
 			return res // the source does not report the value of each term
 		}
@@ -69,15 +70,15 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 		w := weight
 		for i, ref := range after { // seen from them, h comes before
 			if i == 0 && asks {
-				lend(h.Ref, ref, w*contextQuestion)
+				lend(n, ref, w*contextQuestion)
 			} else {
-				lend(h.Ref, ref, w)
+				lend(n, ref, w)
 			}
 			w *= contextDecay
 		}
 		w = weight * contextAfter
 		for _, ref := range before {
-			lend(h.Ref, ref, w)
+			lend(n, ref, w)
 			w *= contextDecay
 		}
 	}

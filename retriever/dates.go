@@ -102,7 +102,7 @@ func dateTerms(question string) map[string]bool {
 func dated(words []string) map[int]bool {
 	at := map[int]bool{}
 	for i := range words {
-		if _, err := time.Parse(time.DateOnly, words[i]); err == nil || year(words[i]) != 0 {
+		if _, ok := date(words[i]); ok || year(words[i]) != 0 {
 			at[i] = true
 		}
 		if month(words, i) != 0 {
@@ -149,7 +149,7 @@ func periods(question string, now time.Time) []period {
 	words := dateWords(question)
 	var out []period
 	for i := 0; i < len(words); i++ {
-		if t, err := time.Parse(time.DateOnly, words[i]); err == nil {
+		if t, ok := date(words[i]); ok {
 			out = append(out, period{year: t.Year(), month: int(t.Month()), day: t.Day()})
 			continue
 		}
@@ -226,6 +226,16 @@ func month(words []string, i int) int {
 	return 0
 }
 
+// date parses a date such as 2023-05-01. Most words have another length; an error of time.Parse
+// would take memory for each of them.
+func date(word string) (t time.Time, ok bool) {
+	if len(word) != len(time.DateOnly) {
+		return t, false
+	}
+	t, err := time.Parse(time.DateOnly, word)
+	return t, err == nil
+}
+
 func day(word string) int {
 	for _, suffix := range []string{"st", "nd", "rd", "th"} {
 		word = strings.TrimSuffix(word, suffix)
@@ -237,7 +247,10 @@ func day(word string) int {
 }
 
 func year(word string) int {
-	if n, err := strconv.Atoi(word); err == nil && len(word) == 4 && n >= 1900 && n < 2100 {
+	if len(word) != 4 || word[0] != '1' && word[0] != '2' {
+		return 0
+	}
+	if n, err := strconv.Atoi(word); err == nil && n >= 1900 && n < 2100 {
 		return n
 	}
 	return 0

@@ -41,23 +41,31 @@ type answer struct {
 // does not cache.
 const slab = 64
 
+// entrySlab is a slab of entries, with room for their hits.
+type entrySlab struct {
+	entries [slab]entry
+	hits    []hit
+}
+
 // slabs holds the entries of finished turns.
-var slabs = sync.Pool{New: func() any { return new([slab]entry) }}
+var slabs = sync.Pool{New: func() any { return new(entrySlab) }}
 
 // fusion owns the memory of one turn's entries.
-type fusion struct{ used []*[slab]entry }
+type fusion struct{ used []*entrySlab }
 
-// next returns a new slab of entries.
-func (f *fusion) next() []entry {
-	s := slabs.Get().(*[slab]entry)
+// next returns a new slab of entries, and so many hits for each.
+func (f *fusion) next(legs int) ([]entry, []hit) {
+	s := slabs.Get().(*entrySlab)
 	f.used = append(f.used, s)
-	return s[:]
+	s.hits = slices.Grow(s.hits[:0], slab*legs)[:slab*legs]
+	return s.entries[:], s.hits
 }
 
 // release returns the entries for reuse. They must not be used afterwards.
 func (f *fusion) release() {
 	for _, s := range f.used {
-		clear(s[:])
+		clear(s.entries[:])
+		clear(s.hits)
 		slabs.Put(s)
 	}
 }
@@ -80,7 +88,7 @@ func (f *fusion) fuse(answers []answer, k float64) []*entry {
 			e := at[h.Ref]
 			if e == nil {
 				if len(entries) == 0 {
-					entries, hits = f.next(), make([]hit, min(slab, most-len(fused))*len(answers))
+					entries, hits = f.next(len(answers))
 				}
 				e = &entries[0]
 				e.ref, e.hits = h.Ref, hits[:len(answers):len(answers)]

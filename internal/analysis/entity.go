@@ -18,7 +18,11 @@ const maxEntity = 120
 // "C++" and "c++". Slashes and dots are kept, because paths and versions are
 // names too. It returns "" if nothing is left, or if the name is too long.
 func Entity(name string) string {
-	folded := string(fold(nil, name))
+	if isPlain(name) && len(name) <= maxEntity { // most names: nothing below would change them
+		return strings.Clone(name)
+	}
+	var buf [64]byte
+	folded := string(fold(buf[:0], name))
 	words := strings.FieldsFunc(folded, func(r rune) bool {
 		return r == '-' || r == '_' || r == '‐' || r == '‑' || r == '–' || unicode.IsSpace(r) || unicode.IsControl(r)
 	})
@@ -40,6 +44,16 @@ func Entity(name string) string {
 		return ""
 	}
 	return s
+}
+
+// isPlain reports whether a word has only lower-case ASCII letters and digits.
+func isPlain(word string) bool {
+	for i := range len(word) {
+		if c := word[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // bare returns a word without the marks around it, and without trailing full

@@ -16,7 +16,7 @@ type Heap[T Ranked[T]] struct {
 }
 
 // New returns an empty heap for the best n, n > 0.
-func New[T Ranked[T]](n int) *Heap[T] { return &Heap[T]{n: n, heap: make([]T, 0, min(n, 64))} }
+func New[T Ranked[T]](n int) *Heap[T] { return &Heap[T]{n: n} }
 
 // Full reports whether the heap has n items. From then on, only an item better than
 // Worst is added.
@@ -28,6 +28,9 @@ func (h *Heap[T]) Worst() T { return h.heap[0] }
 // Offer adds an item if it is among the best so far, and reports whether it did.
 func (h *Heap[T]) Offer(item T) bool {
 	if !h.Full() {
+		if h.heap == nil {
+			h.heap = make([]T, 0, min(h.n, 128))
+		}
 		h.heap = append(h.heap, item)
 		for i := len(h.heap) - 1; i > 0; {
 			up := (i - 1) / 2

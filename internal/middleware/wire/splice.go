@@ -168,18 +168,20 @@ const (
 // invalid UTF-8 becomes U+FFFD. It does not escape <, > and &, because the escapes would cost
 // tokens and have no benefit.
 //
-// A block has thousands of characters, few of which need an escape; the runs between them are
-// copied at once.
+// A request has tens of thousands of characters of blocks, few of which need an escape; the runs
+// between them are copied at once.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' {
-				b = appendEscape(append(b, s[from:i]...), c)
-				from = i + 1
-			}
+		if plain[c] {
 			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = appendEscape(append(b, s[from:i]...), c)
+			i++
+			from = i
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -195,6 +197,14 @@ func appendEscaped(b []byte, s string) []byte {
 	}
 	return append(b, s[from:]...)
 }
+
+// plain says which bytes are ASCII characters that need no escape.
+var plain = func() (plain [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
 
 const hexDigits = "0123456789abcdef"
 

@@ -206,11 +206,16 @@ func (r Record) lean() Record {
 	for i := range r.Items {
 		r.Items[i] = leanItem(r.Items[i])
 	}
-	if slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.Detail != "" }) {
-		r.Cut = slices.Clone(r.Cut)
-		for i := range r.Cut {
-			r.Cut[i].Detail = clean.Text(r.Cut[i].Detail)
+	shared := true // with the receipt of the turn
+	for i := range r.Cut {
+		detail := clean.Text(r.Cut[i].Detail)
+		if detail == r.Cut[i].Detail {
+			continue
 		}
+		if shared {
+			r.Cut, shared = slices.Clone(r.Cut), false
+		}
+		r.Cut[i].Detail = detail
 	}
 	s := &r.Signals
 	s.Question, s.Subject = "", ""

@@ -174,8 +174,10 @@ func (c *Checkpoint) isNewGoal(text string) bool {
 	case len(terms) < longTerms && pointsBack(text):
 		return false
 	}
+	var tokens []analysis.Token
 	for _, s := range slices.Concat([]string{c.Goal, c.LastStep}, c.Open, c.Files, c.Entities) {
-		if slices.ContainsFunc(analysis.Terms(s), func(t string) bool { return slices.Contains(terms, t) }) {
+		tokens = analysis.Tokens(tokens[:0], s)
+		if slices.ContainsFunc(tokens, func(t analysis.Token) bool { return slices.Contains(terms, t.Term) }) {
 			return false
 		}
 	}

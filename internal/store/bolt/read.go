@@ -67,10 +67,7 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	if err != nil {
 		return store.Result{}, fmt.Errorf("search keywords: %w", err)
 	}
-	res := store.Result{Hits: make([]store.Hit, len(got.Hits)), Values: got.Values, Terms: got.Named}
-	for i, h := range got.Hits {
-		res.Hits[i] = store.Hit(h)
-	}
+	res := store.Result{Hits: got.Hits, Values: got.Values, Terms: got.Named}
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	for _, ref := range got.Rejected {

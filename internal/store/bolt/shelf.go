@@ -106,7 +106,8 @@ func (t *shelfReader) bucket() *bbolt.Bucket {
 
 // Get implements store.ShelfReader.
 func (t *shelfReader) Get(key string) []byte {
-	v, _ := t.unsealed([]byte(key), t.bucket().Get([]byte(key)))
+	k := []byte(key)
+	v, _ := t.unsealed(k, t.bucket().Get(k))
 	return v
 }
 

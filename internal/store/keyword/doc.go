@@ -10,7 +10,7 @@
 //
 // Terms used here: a document is identified by its ref, the record's number in the
 // owner's tables. A Query is a text; its terms come from package analysis, and any of
-// them may match. A Hit has a score and a share. The share is the score divided by the
+// them may match. A hit has a score and a share. The share is the score divided by the
 // highest score that a document could reach; it can be compared between queries and
 // with a floor, unlike the score.
 //

@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/store"
 )
 
 func openTest(t testing.TB, dir string, o Options) *Index {
@@ -46,7 +47,7 @@ func search(t testing.TB, x *Index, q Query) Result {
 	return res
 }
 
-func refs(hits []Hit) []uint32 {
+func refs(hits []store.Hit) []uint32 {
 	var out []uint32
 	for _, h := range hits {
 		out = append(out, h.Ref)
@@ -69,7 +70,7 @@ func TestScoreIsTextbookBM25(t *testing.T) {
 	two, none := math.Log(1.6), math.Log(8)
 	weight := 2.2 * (two + two + none)
 	// A document of n words adds 1.2*(0.25 + 0.75*n/4): 0.975 for 3, 1.425 for 5, 1.2 for 4.
-	want := []Hit{
+	want := []store.Hit{
 		{Ref: 1, Score: two*2.2*2/(2+0.975) + two*2.2*1/(1+0.975)},
 		{Ref: 3, Score: two * 2.2 * 1 / (1 + 1.2)},
 		{Ref: 2, Score: two * 2.2 * 1 / (1 + 1.425)},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/store"
 )
 
 // enoughTerms is the number of matching terms that always select documents, however
@@ -260,17 +261,11 @@ type Query struct {
 	Accept func(ref uint32) bool
 }
 
-// Hit is one document.
-type Hit struct {
-	Ref   uint32
-	Score float64   // BM25, > 0
-	Share float64   // the share of the query's terms that it has, in 0..1, weighted by rarity
-	Parts []float32 // what each term adds to Score, in the order of Result.Values
-}
-
 // Result holds the hits of a search and how they were found. It belongs to the caller.
 type Result struct {
-	Hits []Hit // best first; equal scores by ref
+	// Hits are best first, with equal scores by ref. Parts holds what each term adds to
+	// Score, in the order of Values.
+	Hits []store.Hit
 
 	// Rejected holds the documents that Accept rejected and that would have ranked
 	// above the last hit, or anywhere when there are fewer hits than Limit; best first,

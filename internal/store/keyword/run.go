@@ -9,6 +9,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/kenlayer/ken/internal/topk"
+	"github.com/kenlayer/ken/store"
 )
 
 // checkEvery is the number of documents that are scored between two checks of the
@@ -29,6 +30,11 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			return Result{}, err
 		}
 	}
+	most := uint64(0) // hits
+	for _, l := range p.lists {
+		most += l.count
+	}
+	p.kept = make([]float32, 0, int(min(most, uint64(q.Limit), 256))*len(p.lists))
 	hits, refused := topk.New[scored](q.Limit), topk.New[scored](q.Limit)
 	p.offerRecent(q, hits, refused)
 	seekTo := make(index.IndexInternalID, 8)
@@ -167,7 +173,7 @@ func (p *plan) result(hits, refused *top) Result {
 	n := len(p.lists)
 	for _, s := range found {
 		at := int(s.slot) * n
-		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: p.kept[at : at+n : at+n]})
+		res.Hits = append(res.Hits, store.Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: p.kept[at : at+n : at+n]})
 	}
 	full := hits.Full()
 	for _, s := range refused.Sorted() {

@@ -200,11 +200,8 @@ func (e *LostError) Unwrap() error {
 // Lost reports in ok whether err is or wraps a LostError, and in sent whether the request
 // may still have been executed.
 func Lost(err error) (sent, ok bool) {
-	var l *LostError
-	if !errors.As(err, &l) {
-		return false, false
-	}
-	return l.Sent, true
+	l, ok := errors.AsType[*LostError](err)
+	return ok && l.Sent, ok
 }
 
 // Versions of the protocol, which covers frames, the handshake and the meaning of the
