@@ -70,17 +70,22 @@ func (c *crew) pausesSince(n int) (all []time.Duration) {
 // function that makes a URL for it from other addresses, such as those of proxies, and the proxies
 // through which its servers reach each other.
 var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(addresses string) string, routes []*proxy){
-	"NATS": func(t *testing.T) (_ []string, _ func(string) string, routes []*proxy) {
-		front := func(address string) string {
-			routes = append(routes, newProxy(t, []string{address}))
-			return routes[len(routes)-1].url("")
-		}
-		c := logtest.StartNATSOn(t, slices.Repeat([]logtest.Host{{Address: "127.0.0.1", Front: front}}, 3))
+	"NATS": func(t *testing.T) ([]string, func(string) string, []*proxy) {
+		c, routes := natsBehindProxies(t)
 		return c.Addresses(), func(a string) string { return "nats://" + strings.ReplaceAll(a, ",", ",nats://") }, routes
 	},
 	"PostgreSQL": func(t *testing.T) ([]string, func(string) string, []*proxy) {
 		return []string{logtest.StartPostgres(t).Address()}, func(a string) string { return "postgres://ken@" + a + "/postgres?sslmode=disable" }, nil
 	},
+}
+
+// natsBehindProxies starts three servers of NATS that reach each other through proxies.
+func natsBehindProxies(t testing.TB) (c *logtest.NATS, routes []*proxy) {
+	front := func(address string) string {
+		routes = append(routes, newProxy(t, []string{address}))
+		return routes[len(routes)-1].url("")
+	}
+	return logtest.StartNATSOn(t, slices.Repeat([]logtest.Host{{Address: "127.0.0.1", Front: front}}, 3)), routes
 }
 
 // TestFaultsSlowLinks makes all links between nodes, and between nodes and the engine, slow for the
