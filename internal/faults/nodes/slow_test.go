@@ -124,6 +124,7 @@ func TestFaultsSlowLinks(t *testing.T) {
 			case asked || os.Getenv("KEN_FAULTS") != "":
 				c.slowDown(log, "links of servers", routes, pace{delay: 50 * time.Millisecond}, length)
 				c.slowDown(log, "links of servers", routes, pace{delay: 200 * time.Millisecond}, length)
+				c.restart(routes, pace{delay: 200 * time.Millisecond})
 			default:
 				c.slowDown(log, "links of servers", routes, pace{delay: 50 * time.Millisecond}, time.Second)
 			}
@@ -159,6 +160,29 @@ func (c *crew) slowDown(log commitlog.Log, name string, links []*proxy, to pace,
 		c.t.Errorf("%d times another node took an owner over", n)
 	}
 	c.flow()
+}
+
+// restart kills each node and starts it again, while links are slow.
+func (c *crew) restart(links []*proxy, to pace) {
+	c.t.Helper()
+	for _, p := range links {
+		p.slow(to)
+	}
+	paused := c.paused()
+	for i := range c.cmds {
+		c.kill(i)
+		c.start(i)
+		c.flow()
+	}
+	for _, p := range links {
+		p.slow(pace{})
+	}
+	c.flow()
+	if longest := slices.Max(append(c.pausesSince(paused), 0)); longest > 30*time.Second {
+		c.t.Errorf("an owner paused for %v", longest)
+	} else {
+		c.t.Logf("the nodes were killed and started again, %v: the longest pause was %v", to.delay, longest)
+	}
 }
 
 // TestFaultsSlowSnapshot sends a snapshot of some megabytes over a slow link while its owner is written to.
