@@ -162,7 +162,7 @@ func reachable(at net.Addr, keyed bool) error {
 	}
 	return &ken.Error{Code: ken.CodeRefused, Field: "gateway.listen",
 		Msg: at.String() + " can be reached from other machines, and there are no keys",
-		Try: "Make a key with ken key create NAME, or listen on 127.0.0.1."}
+		Try: "Make a key with ken key create NAME, or for several nodes with ken serve key NAME, or listen on 127.0.0.1."}
 }
 
 // maxSocketPath is the maximum length of a socket's path that all systems support.

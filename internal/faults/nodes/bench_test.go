@@ -21,39 +21,57 @@ import (
 // sixteen with 64 owners. The node's file is synced as well.
 func BenchmarkDurableWrite(b *testing.B) {
 	for _, engine := range []string{"nats", "postgres", "folder"} {
-		b.Run(engine, func(b *testing.B) {
-			o := shared.Options{}
-			if engine != "folder" {
-				url := ""
-				if engine == "nats" {
-					url = logtest.StartNATS(b, 3).URL()
-				} else {
-					url = logtest.StartPostgres(b).URL()
-				}
-				log, err := openLog(b.Context(), url)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if o.Node, err = shared.StartNode(b.Context(), shared.NodeOptions{Log: log, ID: "bench"}); err != nil {
-					b.Fatal(err)
-				}
-				b.Cleanup(func() { _ = o.Node.Close() })
-			}
-			all := shared.NewOwners(b.TempDir(), 64, o)
-			b.Cleanup(func() { _ = all.Close() })
-			var stores []store.Engine
-			for i := range 64 {
-				s, release, err := all.Get(b.Context(), fmt.Sprint("o", i))
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.Cleanup(release)
-				stores = append(stores, s)
-			}
-			b.Run("one", func(b *testing.B) { writes(b, stores[:1], 1) })
-			b.Run("sixteen", func(b *testing.B) { writes(b, stores, 16) })
-		})
+		b.Run(engine, func(b *testing.B) { durable(b, engine, 0) })
 	}
+}
+
+// BenchmarkSlowServers is BenchmarkDurableWrite with servers of NATS that hear each other late.
+func BenchmarkSlowServers(b *testing.B) {
+	for _, delay := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond} {
+		b.Run(delay.String(), func(b *testing.B) { durable(b, "nats", delay) })
+	}
+}
+
+func durable(b *testing.B, engine string, delay time.Duration) {
+	o := shared.Options{}
+	var routes []*proxy
+	if engine != "folder" {
+		url := ""
+		switch {
+		case engine == "postgres":
+			url = logtest.StartPostgres(b).URL()
+		case delay == 0:
+			url = logtest.StartNATS(b, 3).URL()
+		default:
+			var c *logtest.NATS
+			c, routes = natsBehindProxies(b)
+			url = c.URL()
+		}
+		log, err := openLog(b.Context(), url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if o.Node, err = shared.StartNode(b.Context(), shared.NodeOptions{Log: log, ID: "bench"}); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = o.Node.Close() })
+	}
+	all := shared.NewOwners(b.TempDir(), 64, o)
+	b.Cleanup(func() { _ = all.Close() })
+	var stores []store.Engine
+	for i := range 64 {
+		s, release, err := all.Get(b.Context(), fmt.Sprint("o", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(release)
+		stores = append(stores, s)
+	}
+	for _, r := range routes {
+		r.slow(pace{delay: delay})
+	}
+	b.Run("one", func(b *testing.B) { writes(b, stores[:1], 1) })
+	b.Run("sixteen", func(b *testing.B) { writes(b, stores, 16) })
 }
 
 var written atomic.Int64

@@ -186,6 +186,7 @@ type crew struct {
 	acks    map[string]map[string]bool
 	last    map[string]time.Time // an owner's last acknowledgement
 	pauses  []time.Duration      // over half a second, between two acknowledgements of an owner
+	took    []int                // how long each acknowledged write took, in ms
 	faults  []string
 	refused map[string]int
 	calls   map[string]*call // of registers
@@ -249,7 +250,9 @@ func (c *crew) hear(line string) {
 	switch kind {
 	case "ack":
 		owner, rest, _ := strings.Cut(rest, " ")
-		_, text, _ := strings.Cut(rest, " ")
+		took, text, _ := strings.Cut(rest, " ")
+		ms, _ := strconv.Atoi(took)
+		c.took = append(c.took, ms)
 		if c.acks[owner] == nil {
 			c.acks[owner] = map[string]bool{}
 		}

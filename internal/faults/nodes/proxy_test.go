@@ -38,7 +38,7 @@ type pace struct {
 // slowLink is the pace of a link between two distant places.
 var slowLink = pace{100 * time.Millisecond, 50 * time.Millisecond, 256 << 10}
 
-func newProxy(t *testing.T, servers []string) *proxy {
+func newProxy(t testing.TB, servers []string) *proxy {
 	p := &proxy{conns: map[net.Conn]bool{}, done: make(chan struct{})}
 	p.open = sync.NewCond(&p.mu)
 	for _, server := range servers {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,28 +66,41 @@ func (c *crew) pausesSince(n int) (all []time.Duration) {
 	return all
 }
 
-// slowEngines are functions that start an engine, by its name. They return the engine's addresses, and
-// a function that makes a URL for it from other addresses, such as those of proxies.
-var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(addresses string) string){
-	"NATS": func(t *testing.T) ([]string, func(string) string) {
-		return logtest.StartNATS(t, 3).Addresses(), func(a string) string { return "nats://" + strings.ReplaceAll(a, ",", ",nats://") }
+// slowEngines are functions that start an engine, by its name. They return the engine's addresses, a
+// function that makes a URL for it from other addresses, such as those of proxies, and the proxies
+// through which its servers reach each other.
+var slowEngines = map[string]func(t *testing.T) (addresses []string, url func(addresses string) string, routes []*proxy){
+	"NATS": func(t *testing.T) ([]string, func(string) string, []*proxy) {
+		c, routes := natsBehindProxies(t)
+		return c.Addresses(), func(a string) string { return "nats://" + strings.ReplaceAll(a, ",", ",nats://") }, routes
 	},
-	"PostgreSQL": func(t *testing.T) ([]string, func(string) string) {
-		return []string{logtest.StartPostgres(t).Address()}, func(a string) string { return "postgres://ken@" + a + "/postgres?sslmode=disable" }
+	"PostgreSQL": func(t *testing.T) ([]string, func(string) string, []*proxy) {
+		return []string{logtest.StartPostgres(t).Address()}, func(a string) string { return "postgres://ken@" + a + "/postgres?sslmode=disable" }, nil
 	},
 }
 
+// natsBehindProxies starts three servers of NATS that reach each other through proxies.
+func natsBehindProxies(t testing.TB) (c *logtest.NATS, routes []*proxy) {
+	front := func(address string) string {
+		routes = append(routes, newProxy(t, []string{address}))
+		return routes[len(routes)-1].url("")
+	}
+	return logtest.StartNATSOn(t, slices.Repeat([]logtest.Host{{Address: "127.0.0.1", Front: front}}, 3)), routes
+}
+
 // TestFaultsSlowLinks makes all links between nodes, and between nodes and the engine, slow for the
-// time in KEN_SLOW, such as 2m. No owner may change its holder.
+// time in KEN_SLOW, such as 2m. Then it delays what servers of NATS say to each other. No owner may
+// change its holder.
 func TestFaultsSlowLinks(t *testing.T) {
 	race.SkipLong(t)
 	length, err := time.ParseDuration(os.Getenv("KEN_SLOW"))
-	if err != nil {
+	asked := err == nil
+	if !asked {
 		length = 5 * time.Second
 	}
 	for name, start := range slowEngines {
 		t.Run(name, func(t *testing.T) {
-			addresses, url := start(t)
+			addresses, url, routes := start(t)
 			var urls []string
 			var links []*proxy
 			for range 3 {
@@ -104,24 +118,70 @@ func TestFaultsSlowLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer log.Close()
-			links = append(links, c.peers...)
-			before, stop := c.acknowledged(), c.takeovers(log)
-			for _, p := range links {
-				p.slow(slowLink)
+			c.slowDown(log, "links of nodes", append(links, c.peers...), slowLink, length)
+			switch {
+			case routes == nil:
+			case asked || os.Getenv("KEN_FAULTS") != "":
+				c.slowDown(log, "links of servers", routes, pace{delay: 50 * time.Millisecond}, length)
+				c.slowDown(log, "links of servers", routes, pace{delay: 200 * time.Millisecond}, length)
+				c.restart(routes, pace{delay: 200 * time.Millisecond})
+			default:
+				c.slowDown(log, "links of servers", routes, pace{delay: 50 * time.Millisecond}, time.Second)
 			}
-			pauseFor(length)
-			c.flow()
-			n, why := stop()
-			t.Logf("%d writes in %v of slow links; %d takeovers %v", c.acknowledged()-before, length, n, why)
-			if n > 0 {
-				t.Errorf("%d times another node took an owner over", n)
-			}
-			for _, p := range links {
-				p.slow(pace{})
-			}
-			c.flow()
 			c.verify(c.url)
 		})
+	}
+}
+
+// slowDown makes links slow for some time, while nodes write. It fails the test if an owner changes
+// its holder.
+func (c *crew) slowDown(log commitlog.Log, name string, links []*proxy, to pace, length time.Duration) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.took = nil
+	paused := len(c.pauses)
+	c.mu.Unlock()
+	stop := c.takeovers(log)
+	for _, p := range links {
+		p.slow(to)
+	}
+	pauseFor(length)
+	c.flow()
+	n, why := stop()
+	for _, p := range links {
+		p.slow(pace{})
+	}
+	c.mu.Lock()
+	took := slices.Sorted(slices.Values(c.took))
+	c.mu.Unlock()
+	c.t.Logf("%s, %v: %d writes in %v, p50 %d ms, p99 %d ms, the longest %d ms; pauses %v; %d takeovers %v", name, to.delay, len(took), length,
+		took[len(took)/2], took[len(took)*99/100], took[len(took)-1], c.pausesSince(paused), n, why)
+	if n > 0 {
+		c.t.Errorf("%d times another node took an owner over", n)
+	}
+	c.flow()
+}
+
+// restart kills each node and starts it again, while links are slow.
+func (c *crew) restart(links []*proxy, to pace) {
+	c.t.Helper()
+	for _, p := range links {
+		p.slow(to)
+	}
+	paused := c.paused()
+	for i := range c.cmds {
+		c.kill(i)
+		c.start(i)
+		c.flow()
+	}
+	for _, p := range links {
+		p.slow(pace{})
+	}
+	c.flow()
+	if longest := slices.Max(append(c.pausesSince(paused), 0)); longest > 30*time.Second {
+		c.t.Errorf("an owner paused for %v", longest)
+	} else {
+		c.t.Logf("the nodes were killed and started again, %v: the longest pause was %v", to.delay, longest)
 	}
 }
 
@@ -131,7 +191,7 @@ func TestFaultsSlowSnapshot(t *testing.T) {
 	inLongRuns(t)
 	for name, start := range slowEngines {
 		t.Run(name, func(t *testing.T) {
-			addresses, url := start(t)
+			addresses, url, _ := start(t)
 			direct, err := openLog(t.Context(), url(strings.Join(addresses, ",")))
 			if err != nil {
 				t.Fatal(err)

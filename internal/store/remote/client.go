@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,11 +36,14 @@ type Options struct {
 	// unless the client was closed first. evicted reports whether the holder closed the
 	// store but keeps running. May be nil.
 	Lost func(evicted bool)
+	// Dead is called regularly while the holder is hung, and reports whether other processes may
+	// serve the store. Then the client gives the connection up: see Lost. May be nil.
+	Dead func(context.Context) bool
 }
 
 const (
-	// lifeWait is how long a client waits for the next progress message while the
-	// holder opens the store.
+	// lifeWait is how long a client waits for a connection, and then for the next progress
+	// message while the holder opens the store.
 	lifeWait = Silence
 	// maxConns bounds the connections in use at the same time, maxIdle the idle ones.
 	maxConns = 64
@@ -179,11 +183,14 @@ func (c *Client) Leave() {
 
 // connect opens a connection and does the handshake.
 func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
-	var d net.Dialer
+	d := net.Dialer{Timeout: lifeWait}
 	nc, err := d.DialContext(ctx, c.network, c.address)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New(err.Error()) // it is not the caller's time that is over
 		}
 		return nil, nil, &LostError{Err: err}
 	}
@@ -208,6 +215,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 }
 
 func (c *Client) handshake(cn *conn) (*welcome, error) {
+	_ = cn.nc.SetDeadline(time.Now().Add(lifeWait)) // the first write waits for the answers of TLS
 	if err := sendJSON(cn.nc, kHello, hello{Ken: version, Forms: own().forms, Owner: c.o.Owner, Token: c.o.Token}); err != nil {
 		return nil, &LostError{Err: err}
 	}

@@ -28,7 +28,8 @@ type heartbeat struct {
 }
 
 // beat sends a heartbeat every beatEvery until the client is closed or the connection
-// breaks. It marks the holder as hung when an answer is late.
+// breaks. It marks the holder as hung when an answer is late, and breaks the connection
+// when a hung holder is dead.
 func (c *Client) beat(w *conn) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -46,6 +47,9 @@ func (c *Client) beat(w *conn) {
 				}
 			case now.UnixNano()-asked >= int64(Silence) && c.pulse.hung.CompareAndSwap(0, asked):
 				c.interrupt()
+			case c.pulse.hung.Load() != 0 && c.o.Dead != nil && c.o.Dead(c.ctx):
+				_ = w.nc.Close() // listen does the rest
+				return
 			}
 		}
 	}

@@ -66,8 +66,7 @@ type sighting struct {
 }
 
 const (
-	// leaveWait is the timeout for giving back a lease and removing a node from the engine, and for
-	// meet.
+	// leaveWait is the timeout for giving back a lease and removing a node from the engine.
 	leaveWait = 2 * time.Second
 	// lookEvery is the age after which Lives reads a node again.
 	lookEvery = 200 * time.Millisecond
@@ -76,7 +75,7 @@ const (
 	leaseWait = 5 * time.Second
 	// fullWait is how long a node whose disk is full opens no stores, so that other nodes can.
 	fullWait = 3 * time.Second
-	// meetEvery is the interval at which a node lists the others: see meet.
+	// meetEvery is the interval at which a node lists the others, and the timeout for it: see meet.
 	meetEvery = 10 * time.Second
 	// watched is how long a node is read regularly after the last call of Lives for it.
 	watched = 10 * time.Minute
@@ -146,7 +145,7 @@ func (n *Node) meets(ctx context.Context) {
 // a process that has ended: meet removes it, so that no node waits for it. If that process is alive
 // after all, its next beat adds the entry again.
 func (n *Node) meet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, leaveWait)
+	ctx, cancel := context.WithTimeout(ctx, meetEvery)
 	defer cancel()
 	all, err := n.o.Log.Nodes(ctx)
 	for _, other := range all {

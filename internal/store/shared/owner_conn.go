@@ -305,9 +305,17 @@ func (s *ownerConn) join() (*role, error) {
 func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
+	o := remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
-		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
+		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }}
+	if node != "" {
+		o.Dead = func(ctx context.Context) bool {
+			ctx, cancel := context.WithTimeout(ctx, leaseWait)
+			defer cancel()
+			return !s.w.o.Node.Lives(ctx, node)
+		}
+	}
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, o)
 	if err != nil {
 		if node != "" && errors.Is(err, syscall.ECONNREFUSED) {
 			s.w.o.Node.refused(node)

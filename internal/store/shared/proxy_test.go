@@ -17,10 +17,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// proxy forwards connections between a holder and its clients, and can drop answers.
+// proxy forwards connections between a holder and its clients. It can drop answers, and stop to
+// forward anything.
 type proxy struct {
-	lose atomic.Int32 // how many of the next answers get lost, each with its connection
-	lost atomic.Int32
+	address string
+	lose    atomic.Int32 // how many of the next answers get lost, each with its connection
+	lost    atomic.Int32
+	silent  sync.RWMutex // while it is locked, nothing is forwarded
 
 	mu    sync.Mutex // guards conns
 	conns []net.Conn
@@ -31,14 +34,20 @@ func between(t *testing.T, dir string) *proxy {
 	t.Helper()
 	file := filepath.Join(dir, ken.DefaultOwner, "holder.json")
 	h := bolt.ReadHolder(filepath.Dir(file))
-	behind, network := h.Address, h.Network
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	h.Network, h.Address = "tcp", l.Addr().String()
+	p := newProxy(t, h.Network, h.Address)
+	h.Network, h.Address = "tcp", p.address
 	b, err := json.Marshal(h)
 	must(t, err)
 	must(t, os.WriteFile(file, b, 0o600))
-	p := &proxy{}
+	return p
+}
+
+// newProxy starts a proxy for an address.
+func newProxy(t *testing.T, network, behind string) *proxy {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &proxy{address: l.Addr().String()}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -76,6 +85,8 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	b := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(b)
+		p.silent.RLock()
+		p.silent.RUnlock()
 		if err != nil {
 			return
 		}

@@ -343,6 +343,9 @@ const (
 	// singly is how many records Read requests one by one before it creates a consumer. The
 	// servers have a limited number of consumers.
 	singly = 8
+	// slowly is how long these requests may take together. Where servers are far from each other, a
+	// consumer is faster.
+	slowly = 200 * time.Millisecond
 	// readForgotten is after how long the servers delete a consumer whose reader was killed.
 	readForgotten = 10 * time.Second
 )
@@ -375,7 +378,8 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		}
 		var c jetstream.Consumer
 		for c == nil {
-			for range singly {
+			begun := time.Now()
+			for n := 0; n < singly && (n == 0 || time.Since(begun) < slowly); n++ {
 				r, err := l.next(ctx, owner, after+1)
 				if err != nil {
 					yield(r, err)

@@ -26,6 +26,7 @@ type NATS struct {
 	hosts   []Host
 	clients []int       // each server's port for clients
 	routes  []int       // each server's port for other servers
+	fronts  []string    // the addresses at which other servers connect to each
 	cmds    []*exec.Cmd // nil for a server that was killed
 }
 
@@ -34,6 +35,9 @@ type Host struct {
 	Address string   // the IP address on which it listens
 	Enter   []string // the command that starts a program there, such as nsenter; empty for this host
 	Dir     string   // the folder of its files; "" for a temporary folder of the test
+	// Front starts a proxy for the address at which other servers connect to this one, and returns
+	// the proxy's address; nil for none.
+	Front func(address string) string
 }
 
 // StartNATS starts a cluster of n servers, and kills it when the test ends. It runs the program that
@@ -50,6 +54,13 @@ func StartNATSOn(t testing.TB, hosts []Host) *NATS {
 	n := len(hosts)
 	c := &NATS{t: t, program: find(t, "nats-server", "KEN_NATS_SERVER"), dir: t.TempDir(), hosts: hosts, cmds: make([]*exec.Cmd, n)}
 	c.clients, c.routes = freePorts(t, n), freePorts(t, n)
+	for i, h := range hosts {
+		front := fmt.Sprintf("%s:%d", h.Address, c.routes[i])
+		if h.Front != nil {
+			front = h.Front(front)
+		}
+		c.fronts = append(c.fronts, front)
+	}
 	t.Cleanup(func() {
 		for i := range n {
 			c.Kill(i)
@@ -159,11 +170,8 @@ func (c *NATS) Start(i int) {
 	}
 	args := []string{c.program, "-c", config, "-a", c.hosts[i].Address, "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", cmp.Or(c.hosts[i].Dir, filepath.Join(c.dir, fmt.Sprint(i))), "-n", fmt.Sprintf("s%d", i)}
 	if len(c.cmds) > 1 {
-		var routes []string
-		for j, port := range c.routes {
-			routes = append(routes, fmt.Sprintf("nats://%s:%d", c.hosts[j].Address, port))
-		}
-		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", routes[i], "-routes", strings.Join(routes, ","))
+		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", fmt.Sprintf("nats://%s:%d", c.hosts[i].Address, c.routes[i]),
+			"-cluster_advertise", c.fronts[i], "-routes", "nats://"+strings.Join(c.fronts, ",nats://"))
 	}
 	log, err := os.OpenFile(c.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
