@@ -214,7 +214,7 @@ func acceptable(r *http.Request, media string) error {
 	}
 	kind, _, _ := strings.Cut(media, "/")
 	best, weight := 0, 0.0 // how specific the matching range is, and its weight
-	for _, part := range strings.Split(strings.Join(lines, ","), ",") {
+	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		name, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue

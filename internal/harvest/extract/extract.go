@@ -362,7 +362,7 @@ func (p *picker) isDuplicate(c *candidate) bool {
 // service is owned by Cy." and "The auth service is owned by Cy."
 func covers(terms, of []string) bool {
 	for _, t := range of {
-		if !contains(terms, t) {
+		if !slices.Contains(terms, t) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,7 +143,7 @@ func (s *sentence) with(c *sentence, text string) *sentence {
 	j.full, j.words = j.text, wordsOf(j.text)
 	known, sum := analysis.Terms(s.text), 0.0
 	for _, t := range analysis.Terms(c.text) {
-		if !vague()[t] && !contains(known, t) {
+		if !vague()[t] && !slices.Contains(known, t) {
 			sum++
 		}
 	}
@@ -150,15 +151,6 @@ func (s *sentence) with(c *sentence, text string) *sentence {
 		return nil
 	}
 	return &j
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // resultBytes is how many bytes are read at each end of a tool's result.

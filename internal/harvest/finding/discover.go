@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -184,7 +185,7 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 	seen := map[string]bool{}
 	for i := len(calls) - 1; i >= 0 && len(out) < MaxIngested; i-- {
 		c := &calls[i]
-		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || secret(c) {
+		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || slices.ContainsFunc(c.Paths, isSensitive) {
 			continue
 		}
 		text := strings.TrimSpace(clean.Text(shown(c.Output)))
@@ -201,15 +202,6 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 		out = append(out, ingested(c, tr.Info, key, text))
 	}
 	return out
-}
-
-func secret(c *Call) bool {
-	for _, p := range c.Paths {
-		if isSensitive(p) {
-			return true
-		}
-	}
-	return false
 }
 
 func ingested(c *Call, info session.Info, key, text string) ken.Claim {

@@ -82,16 +82,7 @@ func (l *factChecker) supported(i int, text, quote string) bool {
 		return true
 	}
 	for _, t := range told {
-		if own.terms[t] && (short || hasTerm(quote, t)) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasTerm(text, term string) bool {
-	for _, t := range analysis.Terms(text) {
-		if t == term {
+		if own.terms[t] && (short || slices.Contains(analysis.Terms(quote), t)) {
 			return true
 		}
 	}
