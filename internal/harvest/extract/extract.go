@@ -28,12 +28,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.FactChars <= 0 {
-		o.FactChars = DefaultFactChars
-	}
-	if o.SummaryChars <= 0 {
-		o.SummaryChars = DefaultSummaryChars
-	}
+	o.FactChars = cmp.Or(max(o.FactChars, 0), DefaultFactChars)
+	o.SummaryChars = cmp.Or(max(o.SummaryChars, 0), DefaultSummaryChars)
 	o.FactChars, o.SummaryChars = max(o.FactChars, 80), max(o.SummaryChars, 200)
 	return o
 }

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -172,9 +173,7 @@ const (
 // left out. So are outputs half of which was injected into this session: what Ken
 // said is not learned again.
 func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
-	if chars <= 0 {
-		chars = ingestChars
-	}
+	chars = cmp.Or(max(chars, 0), ingestChars)
 	var said [][]string
 	for _, in := range tr.Injected {
 		said = append(said, words(in.Text))

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -72,12 +73,8 @@ type Server struct {
 // NewServer returns a server for a store that is not open yet. The caller must then call
 // either Ready or Fail, once.
 func NewServer(o ServerOptions) *Server {
-	if o.Silence <= 0 {
-		o.Silence = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Silence = cmp.Or(max(o.Silence, 0), 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Valid == nil {
 		o.Valid = func() bool { return true }
 	}

@@ -5,6 +5,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ CREATE TABLE IF NOT EXISTS %[1]s.nodes (id text PRIMARY KEY, address text NOT NU
 // Open connects to the server, and creates the tables if they do not exist. Errors:
 // commitlog.ErrUnreachable; those of the server, if the user lacks a permission.
 func Open(ctx context.Context, o Options) (*Log, error) {
-	if o.Schema == "" {
-		o.Schema = "ken"
-	}
+	o.Schema = cmp.Or(o.Schema, "ken")
 	c, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
 		return nil, err // without the password: see pgconn.ParseConfigError
