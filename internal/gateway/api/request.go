@@ -34,8 +34,7 @@ func (c *call) readBody(w http.ResponseWriter) error {
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, c.r.Body, c.api.o.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			p := problemf(codeTooLarge, "The body is longer than %d bytes.", large.Limit)
 			p.Try = "Send less at once."
 			return p

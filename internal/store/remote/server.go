@@ -319,8 +319,7 @@ func (c *session) admit(mine welcome, refuse func(*ken.Error) bool) bool {
 	c.s.mu.Unlock()
 	if err != nil {
 		e := &ken.Error{Code: ken.CodeUnavailable, Msg: "the store could not be opened", Err: err, Try: ken.Hint(err)}
-		var known *ken.Error
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*ken.Error](err); ok {
 			e.Code = known.Code
 		}
 		return refuse(e)

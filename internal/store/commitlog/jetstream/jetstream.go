@@ -205,8 +205,7 @@ const (
 
 // passes reports whether an error is temporary: the servers have no leader, or do not answer.
 func passes(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.Code == 503 || api.ErrorCode == 10008 || api.ErrorCode == 10077 // unavailable, and "no messages" while there is no leader
 	}
 	for _, e := range []error{nats.ErrNoResponders, nats.ErrTimeout, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting,

@@ -100,8 +100,7 @@ const (
 // passes reports whether an error is temporary: the server does not answer, starts, stops, lacks
 // resources or is no longer the primary, or transactions were in conflict.
 func passes(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code[:2] {
 		case "08", "57", "53": // connection, operator intervention, resources
 			return true
