@@ -215,12 +215,8 @@ func saysFailure(line string) bool {
 			return true
 		}
 	}
-	for _, within := range [...]string{": error:", " error: ", "command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find", "Exception:", "Error: ", "undefined: ", " FAILED", "connection refused", "Connection refused"} {
-		if strings.Contains(line, within) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{": error:", " error: ", "command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find", "Exception:", "Error: ", "undefined: ", " FAILED", "connection refused", "Connection refused"},
+		func(within string) bool { return strings.Contains(line, within) })
 }
 
 // clip shortens s to n characters, at a space, and ends it with an ellipsis. A
