@@ -164,10 +164,10 @@ func TestClaimJSONNames(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Fields(`id key owner kind heading text body evidence status confidence importance scope project
+	want := strings.FieldsSeq(`id key owner kind heading text body evidence status confidence importance scope project
 		session_id branch_id actor domain tags entities aspect constraint rule_candidate assigned_by source source_type created_at updated_at
 		expires_at archived_at supersedes superseded_by reinforcements reinforced_at`)
-	for _, name := range want {
+	for name := range want {
 		if _, ok := got[name]; !ok {
 			t.Errorf("no %s", name)
 		}

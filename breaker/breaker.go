@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,15 +86,9 @@ type Breaker struct {
 
 // New returns a closed breaker.
 func New(o Options) *Breaker {
-	if o.Name == "" {
-		o.Name = "breaker"
-	}
-	if o.Failures <= 0 {
-		o.Failures = defaultFailures
-	}
-	if o.OpenFor <= 0 {
-		o.OpenFor = DefaultOpenFor
-	}
+	o.Name = cmp.Or(o.Name, "breaker")
+	o.Failures = cmp.Or(max(o.Failures, 0), defaultFailures)
+	o.OpenFor = cmp.Or(max(o.OpenFor, 0), DefaultOpenFor)
 	b := &Breaker{opts: o}
 	b.gate = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: o.Name,

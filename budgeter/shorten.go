@@ -21,7 +21,7 @@ func excerpt(text string, most int) string {
 	}
 	room := max(0, most-utf8.RuneCountInString(ellipsis))
 	end := 0
-	for n := 0; n < room; n++ {
+	for range room {
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
@@ -160,7 +160,7 @@ func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block s
 		return out
 	}
 	at, texts := make([]int, len(variants)), make([]string, len(variants))
-	for try := 0; try < maxTries; try++ {
+	for try := range maxTries {
 		for i := range variants {
 			texts[i] = variants[i][at[i]]
 		}

@@ -93,8 +93,8 @@ func ownerUnlessShared(why string) consentRule {
 
 // inFolder returns the rule for paths: they must be in the folder below of the project,
 // must not leave it through a link, and must not be in .git.
-func inFolder(below, why string) consentRule {
-	return consentRule{"in folder", why, func(p proposal) bool {
+func inFolder(below string) consentRule {
+	return consentRule{"in folder", reachPath, func(p proposal) bool {
 		return !slices.ContainsFunc(p.words, func(w string) bool { return !leadsInto(p.root, below, w) })
 	}}
 }

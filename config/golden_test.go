@@ -100,8 +100,8 @@ func TestReferenceFile(t *testing.T) {
 func TestEveryFieldHasAKey(t *testing.T) {
 	var count func(reflect.Type) int
 	count = func(typ reflect.Type) (n int) {
-		for i := range typ.NumField() {
-			if f := typ.Field(i).Type; f.Kind() == reflect.Struct {
+		for field := range typ.Fields() {
+			if f := field.Type; f.Kind() == reflect.Struct {
 				n += count(f)
 			} else {
 				n++

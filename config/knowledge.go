@@ -60,7 +60,7 @@ func (k *Knowledge) TrustsAnyTurn() bool { return k.TrustsUser() && k.TrustUser 
 func (k *Knowledge) keys() []key {
 	return []key{
 		bind("db_path", &k.DBPath, ".ken/state", path(),
-			"The folder of the log and its indexes, relative to the project's root.").withConsentRule(inFolder(".ken", reachPath)),
+			"The folder of the log and its indexes, relative to the project's root.").withConsentRule(inFolder(".ken")),
 		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
 			"The owner of this knowledge. Owners share no files, indexes or queries.").withConsentRule(ownerUnlessShared("whose knowledge is seen, in stores that your projects share")),
 		bindList("shares", &k.Shares, owner(),
@@ -90,7 +90,7 @@ func (k *Knowledge) keys() []key {
 			"A model that runs in Ken: the folder of a sentence encoder of the BERT family, such as all-MiniLM-L6-v2, as "+
 				"sentence-transformers writes it; the folder of a static table, as model2vec writes it; a file that ken embed train wrote; or the "+
 				"name of an encoder that ken embed install put into your data folder. An encoder finds more, and takes milliseconds per text. "+
-				"Until a named encoder is installed, the built-in table is used.").withConsentRule(inFolder("", reachPath)),
+				"Until a named encoder is installed, the built-in table is used.").withConsentRule(inFolder("")),
 		bind("embed_int8", &k.EmbedInt8, false, flag(),
 			"Store the weights of a sentence encoder in 8 bits: a quarter of the memory, some three times the speed, slightly worse results. "+
 				"Its vectors are not compared with those of the same model in float32. No effect on a static table."),
@@ -393,7 +393,7 @@ type Decisions struct {
 func (d *Decisions) keys() []key {
 	return []key{
 		bindList("folders", &d.Folders, folder(),
-			"Folders of the project with one Markdown file per decision. Empty: docs/adr, docs/decisions, doc/adr and other usual folders.").withConsentRule(inFolder("", reachPath)),
+			"Folders of the project with one Markdown file per decision. Empty: docs/adr, docs/decisions, doc/adr and other usual folders.").withConsentRule(inFolder("")),
 	}
 }
 
@@ -405,7 +405,7 @@ type Objectives struct {
 
 func (o *Objectives) keys() []key {
 	return []key{
-		bind("folder", &o.Folder, ".ken/knowledge/objectives", folder(), "The folder of the project with one YAML file per objective.").withConsentRule(inFolder("", reachPath)),
+		bind("folder", &o.Folder, ".ken/knowledge/objectives", folder(), "The folder of the project with one YAML file per objective.").withConsentRule(inFolder("")),
 		bind("chars", &o.Chars, 1200, whole(0, 100_000),
 			"The maximum length, in characters, of the text about active objectives in a turn. 0: none."),
 	}

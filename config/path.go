@@ -107,8 +107,7 @@ func tokenLine(tk *token.Token) int {
 // file, possibly with a secret.
 func (d *decoder) syntax(err error) error {
 	msg, at := "not valid YAML", 0
-	var e yaml.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[yaml.Error](err); ok {
 		msg, at = msg+": "+e.GetMessage(), tokenLine(e.GetToken())
 	}
 	return d.located(at, wrong("", msg, "Check the indentation and the quotes around that line."))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -376,9 +377,7 @@ func TestByteIdentityWithADirectConnection(t *testing.T) {
 // with adds pairs of names and values to headers.
 func with(h map[string]string, pairs ...string) map[string]string {
 	out := map[string]string{}
-	for k, v := range h {
-		out[k] = v
-	}
+	maps.Copy(out, h)
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i]] = pairs[i+1]
 	}

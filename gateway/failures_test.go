@@ -244,7 +244,7 @@ func TestFiveHundredStreamsAtOnce(t *testing.T) {
 	release := make(chan struct{})
 	up.Handle(func(req *upstreamtest.Request) upstreamtest.Answer {
 		asked := gjson.GetBytes(req.Body, "messages.@reverse.0.content").Str
-		events := [][]byte{[]byte(fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", asked)), []byte("data: [DONE]\n\n")}
+		events := [][]byte{fmt.Appendf(nil, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", asked), []byte("data: [DONE]\n\n")}
 		return upstreamtest.Answer{Header: []upstreamtest.Field{field("Content-Type", "text/event-stream")}, Framing: upstreamtest.Chunked, Pieces: events, Pace: release}
 	})
 	var clients, open sync.WaitGroup

@@ -156,8 +156,6 @@ func TestNoFalseSideCalls(t *testing.T) {
 	}
 }
 
-func yes(b bool) *bool { return &b }
-
 // The first rule that fits decides, by model, path, agent, key and tools.
 func TestPolicyDecides(t *testing.T) {
 	ana, anas := keyFor("ana", "default", "chat", "operate")
@@ -167,11 +165,11 @@ func TestPolicyDecides(t *testing.T) {
 		defer func() { cfg = *c }()
 		c.Keys = []config.GatewayKey{ana, ben}
 		c.Policy = []config.PolicyRule{
-			{Model: "acme/*-embed*", Knowledge: yes(false), Learn: yes(false)},
+			{Model: "acme/*-embed*", Knowledge: new(false), Learn: new(false)},
 			{Agent: "opencode"},
-			{Agent: "nightly-*", Learn: yes(false)},
-			{Key: "ben", Tools: yes(true), Knowledge: yes(false)},
-			{Path: "/v1/mess*", Knowledge: yes(false), Learn: yes(false)},
+			{Agent: "nightly-*", Learn: new(false)},
+			{Key: "ben", Tools: new(true), Knowledge: new(false)},
+			{Path: "/v1/mess*", Knowledge: new(false), Learn: new(false)},
 		}
 	}))
 	ask := func(model, rest string) string {

@@ -226,8 +226,7 @@ func ListenDebug(cfg config.Gateway) (net.Listener, error) {
 	}
 	cfg.Listen = cfg.DebugListen
 	l, err := Listen(cfg)
-	var e *ken.Error
-	if errors.As(err, &e) && e.Field == "gateway.listen" {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Field == "gateway.listen" {
 		e.Field = "gateway.debug_listen"
 	}
 	return l, err

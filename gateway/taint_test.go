@@ -168,7 +168,7 @@ func TestTaintOverWebSocket(t *testing.T) {
 				if _, _, err := websocket.ReadFrame(r, 1<<20); err != nil {
 					t.Error(err)
 				}
-				for _, e := range strings.Split(apis[1].stream+`data: {"type":"response.completed","response":{"id":"a","status":"completed"}}`, "\n\n") {
+				for e := range strings.SplitSeq(apis[1].stream+`data: {"type":"response.completed","response":{"id":"a","status":"completed"}}`, "\n\n") {
 					_, data, _ := strings.Cut(e, "data: ")
 					_, _ = conn.Write(websocket.AppendFrame(nil, websocket.Header{Fin: true, Opcode: websocket.Text}, []byte(data)))
 				}

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,9 +88,7 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 		}
 	}
 	limit := c.max
-	if limit == 0 {
-		limit = maxSecret
-	}
+	limit = cmp.Or(limit, maxSecret)
 	// part has one byte more than the longest match, so that its end is never taken for
 	// the end of the text.
 	part := s[start:min(len(s), start+limit+1)]

@@ -1,6 +1,9 @@
 package guardrail
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // The markers of a block's frame, which content can't close or forge; see
 // Neutralize.
@@ -173,14 +176,7 @@ func (w *name) is(s string) bool { return string(w.buf[:w.n]) == s }
 
 func (w *name) starts(s string) bool { return w.n >= len(s) && string(w.buf[:len(s)]) == s }
 
-func (w *name) in(list []string) bool {
-	for _, s := range list {
-		if w.is(s) {
-			return true
-		}
-	}
-	return false
-}
+func (w *name) in(list []string) bool { return slices.ContainsFunc(list, w.is) }
 
 // phrase matches "pipeline knowledge" after an optional slash, with any separators
 // between its letters. It returns the end of the match or -1.

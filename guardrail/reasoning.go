@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -202,22 +203,10 @@ func nameByte(r rune) bool {
 }
 
 func startsTag(name string) bool {
-	for _, t := range reasoningTags {
-		if strings.HasPrefix(t, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reasoningTags[:], func(t string) bool { return strings.HasPrefix(t, name) })
 }
 
-func tagIndex(name string) int {
-	for i, t := range reasoningTags {
-		if t == name {
-			return i
-		}
-	}
-	return -1
-}
+func tagIndex(name string) int { return slices.Index(reasoningTags[:], name) }
 
 // scanner removes reasoning from a text.
 type scanner struct {

@@ -12,9 +12,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// BenchmarkHarvest is the job of a session without a model, on disk, in a store
-// that holds 10,000 claims: from the journal to the mark in it. Each is a session
-// of its own, whose facts no other said.
+// BenchmarkHarvest measures the job of a session without a model, in a store on disk
+// that holds 10,000 claims. Each iteration harvests a new session with new facts.
 func BenchmarkHarvest(b *testing.B) {
 	for _, n := range []int{200, 5000} {
 		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/store/memory"
 )
 
-// queue is what people are asked to look at.
+// attention returns the items that people are asked to look at.
 func (r *rig) attention(t testing.TB) []attention.Item {
 	t.Helper()
 	items, err := attention.List(context.Background(), r.store.(memory.Store), r.store.Shelf(), attention.Options{Now: r.clock.now()})
@@ -21,10 +21,10 @@ func (r *rig) attention(t testing.TB) []attention.Item {
 	return items
 }
 
-// A session that contradicts what a person verified is heard, and decides nothing.
+// A session that contradicts a verified claim is recorded, but changes nothing.
 func TestContradictingWhatAPersonVerified(t *testing.T) {
 	r := newRig(t)
-	c := r.knows(t, "The retry limit of the gateway is 3.")
+	c := r.writeClaim(t, "The retry limit of the gateway is 3.")
 	err := r.store.Transition(t.Context(), ken.Transition{ID: c.ID, To: ken.StatusVerified, Evidence: []ken.Evidence{ken.FromHumanAssertion("ada", monday, "checked")}})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestContradictingWhatAPersonVerified(t *testing.T) {
 	}
 }
 
-// A user's later word replaces an earlier one of the same weight, and the log says
+// A user's later statement replaces an earlier one of the same trust, and the log says
 // which and why.
 func TestAnUpdateSupersedes(t *testing.T) {
 	r := newRig(t)
@@ -67,8 +67,8 @@ func TestAnUpdateSupersedes(t *testing.T) {
 	}
 }
 
-// The newest finding of a file wins, whichever session is harvested first, and one
-// that a person refused does not come back in the same words.
+// The newest finding about a file wins, whichever session is harvested first. A finding
+// that a person rejected is not stored again in the same words.
 func TestFindingsOfSeveralSessions(t *testing.T) {
 	edit := func(id, text string) []ken.Message {
 		return []ken.Message{user("Change the export of the billing service, please."), calls(id, "Write", `{"file_path": "billing/export.go", "content": "`+text+`"}`),

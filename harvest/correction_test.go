@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// What a correction takes back is gone, and nothing else is.
+// A correction withdraws only the statement that it corrects.
 func TestCorrectionsTakeBackWhatTheyCorrect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		said       []ken.Message
@@ -58,7 +58,7 @@ func TestCorrectionsTakeBackWhatTheyCorrect(t *testing.T) {
 	}
 }
 
-// A question of the assistant does not carry a secret into what the user says.
+// A secret in the assistant's question is not copied into the user's answer.
 func TestAnAnswerKeepsNoSecretOfItsQuestion(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s", user("I have to log in to db1 of the shop."), assistant("The database password is hunter2Xy9zz on db1. Which one do you want?"), user("the second one"), assistant("Noted."))
@@ -68,10 +68,10 @@ func TestAnAnswerKeepsNoSecretOfItsQuestion(t *testing.T) {
 	}
 }
 
-// A value of another unit replaces nothing.
+// A value does not replace one in another unit.
 func TestASizeReplacesNoTime(t *testing.T) {
 	r := newRig(t)
-	old := r.knows(t, "The payments service keeps its logs for 30 days.")
+	old := r.writeClaim(t, "The payments service keeps its logs for 30 days.")
 	r.say(t, "s", user("The payments service keeps its logs for 20 gb of disk now."), assistant("Noted."))
 	out := r.end(t, "s")
 	if slices.Contains(out.Superseded, old.ID) {

@@ -25,31 +25,31 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// telling prints a line before each write, so that whoever kills the process can do
-// so between any two.
-type telling struct{ *bolt.Store }
+// printingStore prints a line before each write, so that a test can kill the process between
+// any two writes.
+type printingStore struct{ *bolt.Store }
 
-func (s telling) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+func (s printingStore) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
 	fmt.Println("write")
 	return s.Store.WriteClaim(ctx, c)
 }
 
-func (s telling) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
+func (s printingStore) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
 	fmt.Println("reinforce")
 	return s.Store.Reinforce(ctx, id, ev, a)
 }
 
-func (s telling) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
+func (s printingStore) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
 	fmt.Println("supersede")
 	return s.Store.SupersedeFor(ctx, a, b, reason, actor)
 }
 
-func (s telling) Transition(ctx context.Context, tr ken.Transition) error {
+func (s printingStore) Transition(ctx context.Context, tr ken.Transition) error {
 	fmt.Println("transition")
 	return s.Store.Transition(ctx, tr)
 }
 
-// childHarvester runs the jobs that wait in a folder.
+// childHarvester runs the queued jobs of a store's folder.
 func childHarvester(dir string) {
 	ctx := context.Background()
 	c := &clock{at: monday.AddDate(0, 0, 7)}
@@ -64,9 +64,9 @@ func childHarvester(dir string) {
 		os.Exit(1)
 	}
 	process := fmt.Sprint(os.Getpid())
-	h := harvest.New(harvest.Options{Store: telling{s}, Tools: tools, Log: slog.New(slog.DiscardHandler),
+	h := harvest.New(harvest.Options{Store: printingStore{s}, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Journal: session.NewJournal(s.Shelf(), session.Options{Process: process, Now: c.now})})
-	q := jobs.NewQueue(s.Shelf(), jobs.Options{Process: process, Alive: nobody, Attempts: 1000, Lost: 1000, Now: c.now})
+	q := jobs.NewQueue(s.Shelf(), jobs.Options{Process: process, Alive: noneAlive, Attempts: 1000, Lost: 1000, Now: c.now})
 	report, err := q.Drain(ctx, map[string]jobs.Handler{session.JobHarvest: h.Handle})
 	if err != nil || report.Retried+report.Dead > 0 {
 		fmt.Printf("error %+v %v\n", report, err)
@@ -80,9 +80,9 @@ func childHarvester(dir string) {
 	os.Exit(0)
 }
 
-// work are three sessions of which the later ones see again, update and contradict
-// what the first taught.
-func work(t testing.TB, r *rig) {
+// journalSessions journals three sessions. The later ones repeat, update and contradict
+// claims of the first.
+func journalSessions(t testing.TB, r *rig) {
 	t.Helper()
 	for i, id := range []string{"s0", "s1", "s2"} {
 		r.clock.pass(24 * time.Hour)
@@ -94,12 +94,12 @@ func work(t testing.TB, r *rig) {
 	}
 }
 
-// A process that is killed between any two writes of its harvests leaves the next
-// one what it needs to come to the same end.
+// If a process is killed between any two writes of its harvests, the next process
+// reaches the same result.
 func TestKillNineInTheMiddleOfAHarvest(t *testing.T) {
 	calm := t.TempDir()
 	rig1 := onDisk(t, calm, &clock{at: monday})
-	work(t, rig1)
+	journalSessions(t, rig1)
 	rig1.clock.at = monday.AddDate(0, 0, 7)
 	rig1.drain(t)
 	want := state(t, rig1.store)
@@ -114,7 +114,7 @@ func TestKillNineInTheMiddleOfAHarvest(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		work(t, over(t, c, s))
+		journalSessions(t, newRigOver(t, c, s))
 	}()
 	kills := 0
 	for !harvestRun(t, dir, 1+rng.IntN(9)) {
@@ -137,8 +137,8 @@ func TestKillNineInTheMiddleOfAHarvest(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// run starts a process and kills it after so many writes; true when it came to its
-// end before.
+// harvestRun starts a process and kills it after the given number of writes. It reports
+// whether the process ended before that.
 func harvestRun(t *testing.T, dir string, writes int) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -167,13 +167,13 @@ func harvestRun(t *testing.T, dir string, writes int) (done bool) {
 	return done
 }
 
-// Two processes with one shelf that retire the same session at once make one job,
-// and one of them harvests it.
+// When two processes with one shelf retire the same session at the same time, one job
+// is made, and one of them runs it.
 func TestTwoProcessesRetireTheSameSession(t *testing.T) {
 	for round := range 20 {
 		r := newRig(t)
 		r.say(t, "s1", coding()...)
-		other := over(t, r.clock, r.store)
+		other := newRigOver(t, r.clock, r.store)
 		other.journal = session.NewJournal(r.store.Shelf(), session.Options{Process: "p2", Now: r.clock.now})
 		other.queue = jobs.NewQueue(r.store.Shelf(), jobs.Options{Process: "p2", Now: r.clock.now})
 		r.queue = jobs.NewQueue(r.store.Shelf(), jobs.Options{Process: "p1", Now: r.clock.now})
@@ -208,7 +208,7 @@ func TestTwoProcessesRetireTheSameSession(t *testing.T) {
 	}
 }
 
-// Clocks that jump while a session goes on, and before its job runs.
+// The clock may jump during a session and before its job runs.
 func TestClocksThatJump(t *testing.T) {
 	r := newRig(t)
 	for i, m := range coding() {
@@ -233,21 +233,21 @@ func TestClocksThatJump(t *testing.T) {
 	r.find(t, "drop Oracle")
 }
 
-// fragile panics when it is to write a certain text.
-type fragile struct{ claims }
+// panickingStore panics when it writes a certain text.
+type panickingStore struct{ claims }
 
-func (f fragile) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+func (f panickingStore) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
 	if strings.Contains(c.Text, "exploder") {
 		panic("what a text")
 	}
 	return f.claims.WriteClaim(ctx, c)
 }
 
-// A text that makes a write panic fails its own session's job, not the process; another
-// session is harvested.
+// When a write panics, only the job of its session fails. The process goes on and
+// harvests the other session.
 func TestHarvestSurvivesAText(t *testing.T) {
 	r := newRig(t)
-	h := over(t, r.clock, fragile{r.store})
+	h := newRigOver(t, r.clock, panickingStore{r.store})
 	for id, text := range map[string]string{"bad": "We decided to use the exploder for the billing queue.", "good": "We decided to use PostgreSQL for the billing queue."} {
 		h.say(t, id, ken.Message{Role: "user", Text: text}, ken.Message{Role: "assistant", Text: "Noted: " + text})
 		h.clock.pass(time.Minute)
@@ -255,7 +255,7 @@ func TestHarvestSurvivesAText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q := jobs.NewQueue(r.store.Shelf(), jobs.Options{Process: "p1", Alive: nobody, Now: r.clock.now, Log: slog.New(slog.DiscardHandler)})
+	q := jobs.NewQueue(r.store.Shelf(), jobs.Options{Process: "p1", Alive: noneAlive, Now: r.clock.now, Log: slog.New(slog.DiscardHandler)})
 	rep, err := q.Drain(t.Context(), h.handlers())
 	if err != nil || rep.Done != 1 || rep.Retried != 1 {
 		t.Fatalf("%+v, %v", rep, err)

@@ -9,11 +9,11 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// shown is a claim as a block has it.
-func shown(c ken.Claim) ken.Item { return ken.Item{ID: c.ID, Kind: c.Kind, Text: c.Text} }
+// itemOf returns a claim as an item of a block.
+func itemOf(c ken.Claim) ken.Item { return ken.Item{ID: c.ID, Kind: c.Kind, Text: c.Text} }
 
-// known writes a claim that a person or a session made before.
-func (r *rig) knows(t testing.TB, text string, change ...func(*ken.Claim)) ken.Claim {
+// writeClaim writes a claim of an earlier time.
+func (r *rig) writeClaim(t testing.TB, text string, change ...func(*ken.Claim)) ken.Claim {
 	t.Helper()
 	e := ken.FromUserStatement("long ago", "m1")
 	e.FetchedAt = monday.AddDate(0, -1, 0)
@@ -35,12 +35,11 @@ func (r *rig) knows(t testing.TB, text string, change ...func(*ken.Claim)) ken.C
 	return c
 }
 
-// One hallucination that is recalled in a hundred sessions, and told again by the
-// model in each, stays one claim that nothing ever confirmed: no copy, no
-// reinforcement, and no ground for a higher tier.
+// A hallucination that is recalled in a hundred sessions, and repeated by the model in
+// each, stays one unconfirmed claim: no copy, no reinforcement, no higher tier.
 func TestARecalledHallucinationDoesNotFeedItself(t *testing.T) {
 	r := newRig(t)
-	wrong := r.knows(t, "The billing service stores its invoices in MongoDB 4.", func(c *ken.Claim) {
+	wrong := r.writeClaim(t, "The billing service stores its invoices in MongoDB 4.", func(c *ken.Claim) {
 		c.Evidence = []ken.Evidence{ken.FromModelInference("long ago", "m1", "a guess")}
 		c.Status = ken.StatusInferred
 	})
@@ -50,7 +49,7 @@ func TestARecalledHallucinationDoesNotFeedItself(t *testing.T) {
 	for i := range 100 {
 		id := fmt.Sprintf("s%d", i)
 		r.say(t, id, user("Where does the billing service keep its invoices?"))
-		r.inject(t, id, shown(wrong))
+		r.inject(t, id, itemOf(wrong))
 		r.say(t, id, assistant(retold[i%len(retold)]), user("Thanks!"))
 		out := r.end(t, id)
 		if len(out.Learned)+len(out.Reinforced) > 0 {
@@ -70,14 +69,14 @@ func TestARecalledHallucinationDoesNotFeedItself(t *testing.T) {
 	}
 }
 
-// The assistant's retelling is no new fact even when a user accepts a proposal
-// that was injected; the user's own statement confirms it, once a session.
+// An injected claim that the assistant repeats is no new fact, even if the user accepts
+// it. The user's own statement confirms it, at most once per session.
 func TestAUsersOwnWordsConfirm(t *testing.T) {
 	r := newRig(t)
-	c := r.knows(t, "Deploys happen on Tuesdays after 14:00.")
+	c := r.writeClaim(t, "Deploys happen on Tuesdays after 14:00.")
 	for i, id := range []string{"s1", "s2"} {
 		r.say(t, id, user("When may I deploy the billing service?"))
-		r.inject(t, id, shown(c))
+		r.inject(t, id, itemOf(c))
 		r.say(t, id, assistant("Deploys happen on Tuesdays after 14:00."), user("Remember that deploys happen on Tuesdays after 14:00."),
 			assistant("Yes."), user("Deploys happen on Tuesdays after 14:00."), assistant("Indeed."))
 		out := r.end(t, id)
@@ -97,7 +96,7 @@ func TestAUsersOwnWordsConfirm(t *testing.T) {
 	}
 }
 
-// What a user said before the layer told it is the user's own.
+// A statement that the user made before it was injected is the user's own.
 func TestWhatWasSaidBeforeItWasInjectedIsNoEcho(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", user("Remember that deploys happen on Tuesdays after 14:00."), assistant("Noted."))
@@ -107,8 +106,8 @@ func TestWhatWasSaidBeforeItWasInjectedIsNoEcho(t *testing.T) {
 	r.find(t, "Tuesdays")
 }
 
-// Summaries are no ground for anything: a user who says what one holds is learned
-// from. A forgotten claim stays forgotten, whoever says it in the session.
+// A summary is no evidence: if a user states what it says, that is learned as new. A
+// forgotten claim stays forgotten, whoever repeats it in the session.
 func TestConfirmingWhatCannotBeReinforced(t *testing.T) {
 	const text = "Deploys happen on Tuesdays after 14:00."
 	for name, tt := range map[string]struct {
@@ -116,7 +115,7 @@ func TestConfirmingWhatCannotBeReinforced(t *testing.T) {
 		facts int
 	}{
 		"an episode": {func(r *rig) ken.Item {
-			return shown(r.knows(t, "Session, 1 May. "+text, func(c *ken.Claim) { c.Kind = ken.KindEpisode }))
+			return itemOf(r.writeClaim(t, "Session, 1 May. "+text, func(c *ken.Claim) { c.Kind = ken.KindEpisode }))
 		}, 1},
 		"a file": {func(*rig) ken.Item { return ken.Item{ID: "doc", Kind: ken.KindDocument, Text: text} }, 0},
 		"a forgotten claim": {func(*rig) ken.Item {
@@ -137,13 +136,13 @@ func TestConfirmingWhatCannotBeReinforced(t *testing.T) {
 	}
 }
 
-// A session in which nothing was said but what was injected teaches nothing.
+// A session that only repeats injected claims teaches nothing.
 func TestOnlyTheInjectedBlockRepeated(t *testing.T) {
 	r := newRig(t)
-	c := r.knows(t, "The retry limit of the gateway is 3.")
+	c := r.writeClaim(t, "The retry limit of the gateway is 3.")
 	block := "[Pipeline Knowledge]\nThe retry limit of the gateway is 3.\n[End of Pipeline Knowledge]"
 	r.say(t, "s1", user("What is the retry limit of the gateway?"))
-	r.inject(t, "s1", shown(c))
+	r.inject(t, "s1", itemOf(c))
 	for range 10 {
 		r.say(t, "s1", assistant(block), assistant("The retry limit of the gateway is 3."))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// A session of questions leaves nothing, whatever the model made of them, and so does one
-// whose only tool was Ken's own.
+// A session of questions leaves no episode, whatever the model extracts, and neither does
+// one whose only tool was Ken's own.
 func TestQuestionsAloneLeaveNothing(t *testing.T) {
 	for name, msgs := range map[string][]ken.Message{
 		"one": {user("Which port does the ledger service listen on?"), assistant("I was told nothing about that.")},
@@ -26,8 +26,8 @@ func TestQuestionsAloneLeaveNothing(t *testing.T) {
 	}
 }
 
-// What a person says of themselves leaves an episode, even where it is no fact that could
-// stand by itself.
+// A statement of a person about themselves leaves an episode, even if it is no fact that
+// can be understood on its own.
 func TestAStatementLeavesAnEpisode(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", user("I am allergic to peanuts."), assistant("Good to know."))
@@ -36,8 +36,8 @@ func TestAStatementLeavesAnEpisode(t *testing.T) {
 	}
 }
 
-// The same work for the same goal is told by one episode, which counts up; other work for
-// the same goal has an episode of its own.
+// Repeated work for the same goal is one episode, whose count increases. Other work for
+// the same goal has its own episode.
 func TestTheSameGoalCountsUp(t *testing.T) {
 	r := newRig(t)
 	work := func(id, command string) {

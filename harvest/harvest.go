@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,8 +122,7 @@ func (r *harvestRun) drop(counts map[string]int) {
 
 // reason returns a short text for an error, without any text of the transcript.
 func reason(err error) string {
-	var e *ken.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ken.Error](err); ok {
 		return strings.TrimSpace(e.Msg)
 	}
 	return "it failed"
@@ -177,9 +177,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/kenlayer/ken/store/memory"
 )
 
-// TestMain is also the child of the test that needs a second process.
+// TestMain also runs as the child process of the tests that need a second process.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("KEN_TEST_DIR"); dir != "" {
 		childHarvester(dir)
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// monday is when tests begin.
+// monday is the time at which tests begin.
 var monday = time.Date(2026, 5, 18, 9, 0, 0, 0, time.UTC)
 
 // clock is a clock that tests set.
@@ -53,14 +53,14 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// claims is a store that tests can look through.
+// claims is a store whose claims tests can read.
 type claims interface {
 	harvest.Store
 	store.Projections
 	Shelf() store.Shelf
 }
 
-// rig is everything that a session's end needs, over one store.
+// rig holds a store and what harvests the sessions in it.
 type rig struct {
 	clock   *clock
 	store   claims
@@ -72,21 +72,21 @@ type rig struct {
 func newRig(t testing.TB, change ...func(*harvest.Options)) *rig {
 	t.Helper()
 	c := &clock{at: monday}
-	return over(t, c, memory.New(memory.Options{Now: c.now}), change...)
+	return newRigOver(t, c, memory.New(memory.Options{Now: c.now}), change...)
 }
 
-// nobody is for jobs.Options.Alive where every other process was killed.
-func nobody(string) bool { return false }
+// noneAlive is jobs.Options.Alive for tests in which every other process was killed.
+func noneAlive(string) bool { return false }
 
-// over is a rig over a store that is there already.
-func over(t testing.TB, c *clock, s claims, change ...func(*harvest.Options)) *rig {
+// newRigOver returns a rig over an existing store.
+func newRigOver(t testing.TB, c *clock, s claims, change ...func(*harvest.Options)) *rig {
 	t.Helper()
 	tools, err := finding.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{clock: c, store: s, journal: session.NewJournal(s.Shelf(), session.Options{Process: "p1", Now: c.now}),
-		queue: jobs.NewQueue(s.Shelf(), jobs.Options{Process: "p1", Alive: nobody, Now: c.now})}
+		queue: jobs.NewQueue(s.Shelf(), jobs.Options{Process: "p1", Alive: noneAlive, Now: c.now})}
 	o := harvest.Options{Store: s, Journal: r.journal, Tools: tools, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
 		f(&o)
@@ -95,7 +95,7 @@ func over(t testing.TB, c *clock, s claims, change ...func(*harvest.Options)) *r
 	return r
 }
 
-// say journals messages a minute apart, each as a turn of its own.
+// say journals messages a minute apart, each in its own turn.
 func (r *rig) say(t testing.TB, id string, msgs ...ken.Message) {
 	t.Helper()
 	for i := range msgs {
@@ -106,7 +106,7 @@ func (r *rig) say(t testing.TB, id string, msgs ...ken.Message) {
 	}
 }
 
-// inject notes what was put before the model.
+// inject records the items that were injected.
 func (r *rig) inject(t testing.TB, id string, items ...ken.Item) {
 	t.Helper()
 	if err := r.journal.Injected(t.Context(), id, items); err != nil {
@@ -153,7 +153,7 @@ func (r *rig) handlers() map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: r.Handle}
 }
 
-// all is every claim, whatever its status, oldest first.
+// all returns the claims of every status, oldest first.
 func (r *rig) all(t testing.TB) []ken.Claim { return everything(t, r.store) }
 
 func everything(t testing.TB, s ken.Store) []ken.Claim {
@@ -166,12 +166,12 @@ func everything(t testing.TB, s ken.Store) []ken.Claim {
 	return all
 }
 
-// kind is every claim of a kind.
+// kind returns the claims of a kind.
 func (r *rig) kind(t testing.TB, k ken.Kind) []ken.Claim {
 	return slices.DeleteFunc(r.all(t), func(c ken.Claim) bool { return c.Kind != k })
 }
 
-// find returns the one claim whose text holds words.
+// find returns the only claim whose text contains words.
 func (r *rig) find(t testing.TB, words string) ken.Claim {
 	t.Helper()
 	var found []ken.Claim
@@ -194,8 +194,8 @@ func texts(list []ken.Claim) string {
 	return b.String()
 }
 
-// state is the whole store as text: claims and their histories, with keys for ids,
-// so that two stores which hold the same are the same.
+// state returns the content of a store as text: the claims and their histories, with keys
+// instead of ids, so that stores with the same content have the same text.
 func state(t testing.TB, s harvest.Store) string {
 	t.Helper()
 	all := everything(t, s)
@@ -222,7 +222,7 @@ func state(t testing.TB, s harvest.Store) string {
 	return b.String()
 }
 
-// say is every word that is kept: claims, journals, jobs.
+// words returns all stored text: of claims, journals and jobs.
 func (r *rig) words(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
@@ -251,8 +251,8 @@ func bash(id, command string) ken.Message {
 	return calls(id, "Bash", fmt.Sprintf(`{"command": %q}`, command))
 }
 
-// coding is a session of work: a decision, a preference, an instruction, a command
-// that works and one that keeps failing, files that are read and written.
+// coding returns the messages of a session of work: a decision, a preference, an
+// instruction, a command that works, one that keeps failing, and files read and written.
 func coding() []ken.Message {
 	return []ken.Message{
 		user("The nightly export of the billing service drops rows. Find out why, please."),

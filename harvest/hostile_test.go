@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// onDisk is a rig over a store in a folder.
+// onDisk returns a rig over a store in a folder.
 func onDisk(t testing.TB, dir string, c *clock, change ...func(*harvest.Options)) *rig {
 	t.Helper()
 	s, err := bolt.Open(context.Background(), dir, bolt.Options{Now: c.now})
@@ -26,11 +26,11 @@ func onDisk(t testing.TB, dir string, c *clock, change ...func(*harvest.Options)
 			t.Errorf("close: %v", err)
 		}
 	})
-	return over(t, c, s, change...)
+	return newRigOver(t, c, s, change...)
 }
 
-// secrets are of shapes that scanners know, put together so that none takes this
-// file for one.
+// secrets returns secrets in formats that scanners know. They are joined from parts, so
+// that no scanner reports this file.
 func secrets() map[string]string {
 	const random = "9fK2mQx7LpR4tVw8ZsB3nHj6YcD5gAe1uXoT"
 	return map[string]string{
@@ -42,8 +42,8 @@ func secrets() map[string]string {
 	}
 }
 
-// A secret that somebody says, a tool returns, or a model passes to a tool, is in
-// no claim, no journal, no job and no index: nowhere in the store's files.
+// A secret that a person writes, a tool returns, or a model passes to a tool is not in
+// any file of the store: no claim, journal, job or index.
 func TestSecretsReachNoFile(t *testing.T) {
 	for name, secret := range secrets() {
 		t.Run(name, func(t *testing.T) {
@@ -94,8 +94,7 @@ func around(s, part string) string {
 	return s[max(0, i-200):min(len(s), i+100)]
 }
 
-// Whatever somebody pastes, the harvest comes to its end, and what it keeps is
-// clean text.
+// Whatever text a session contains, the harvest ends, and the stored text is clean.
 func TestHostileContent(t *testing.T) {
 	hostile := []string{
 		"\xff\xfe\x00\x01 I prefer tabs \xc3\x28 over spaces.", strings.Repeat("I prefer tabs. ", 5000), strings.Repeat("(", 10_000) + " we decided to use Go.",

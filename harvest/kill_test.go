@@ -23,9 +23,9 @@ import (
 
 var errKilled = errors.New("killed")
 
-// dying is a store whose process dies at the n-th call: that call fails, after it
-// took effect if late is set, and so does every one after it.
-type dying struct {
+// killedStore simulates that its process is killed at the n-th call. That call and all
+// later ones fail. If late is set, the n-th call takes effect before it fails.
+type killedStore struct {
 	claims
 	late bool
 
@@ -33,7 +33,7 @@ type dying struct {
 	left int
 }
 
-func (d *dying) call(fn func() error) error {
+func (d *killedStore) call(fn func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left--
@@ -46,58 +46,58 @@ func (d *dying) call(fn func() error) error {
 	return errKilled
 }
 
-func (d *dying) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+func (d *killedStore) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
 	return id, d.call(func() (err error) { id, err = d.claims.WriteClaim(ctx, c); return err })
 }
 
-func (d *dying) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
+func (d *killedStore) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
 	return out, d.call(func() (err error) { out, err = d.claims.Query(ctx, q); return err })
 }
 
-func (d *dying) Transition(ctx context.Context, tr ken.Transition) error {
+func (d *killedStore) Transition(ctx context.Context, tr ken.Transition) error {
 	return d.call(func() error { return d.claims.Transition(ctx, tr) })
 }
 
-func (d *dying) Supersede(ctx context.Context, a, b string) error {
+func (d *killedStore) Supersede(ctx context.Context, a, b string) error {
 	return d.call(func() error { return d.claims.Supersede(ctx, a, b) })
 }
 
-func (d *dying) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
+func (d *killedStore) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
 	return d.call(func() error { return d.claims.(consolidate.Superseder).SupersedeFor(ctx, a, b, reason, actor) })
 }
 
-func (d *dying) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
+func (d *killedStore) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
 	return d.call(func() error { return d.claims.Reinforce(ctx, id, ev, a) })
 }
 
-func (d *dying) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
+func (d *killedStore) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
 	return out, d.call(func() (err error) { out, err = d.claims.History(ctx, id); return err })
 }
 
-func (d *dying) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
+func (d *killedStore) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
 	return c, d.call(func() (err error) { c, err = d.claims.ByKey(ctx, key); return err })
 }
 
-func (d *dying) Get(ctx context.Context, id string) (c ken.Claim, err error) {
+func (d *killedStore) Get(ctx context.Context, id string) (c ken.Claim, err error) {
 	return c, d.call(func() (err error) { c, err = d.claims.Get(ctx, id); return err })
 }
 
-// shelf makes the journal's last step a call as well.
-func (d *dying) Shelf() store.Shelf { return dyingShelf{d} }
+// Shelf counts the journal's last step as a call as well.
+func (d *killedStore) Shelf() store.Shelf { return killedShelf{d} }
 
-type dyingShelf struct{ d *dying }
+type killedShelf struct{ d *killedStore }
 
-func (s dyingShelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
+func (s killedShelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
 	return s.d.call(func() error { return s.d.claims.Shelf().View(ctx, fn) })
 }
 
-func (s dyingShelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+func (s killedShelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return s.d.call(func() error { return s.d.claims.Shelf().Update(ctx, fn) })
 }
 
-// known prepares a store with what the session under test confirms, updates,
-// contradicts and sees again, and that session, ended.
-func known(t testing.TB) *rig {
+// prepareSession returns a rig with an ended session and with claims that the session
+// confirms, updates, contradicts and repeats.
+func prepareSession(t testing.TB) *rig {
 	r := newRig(t)
 	r.say(t, "s0", user("The staging database is pg-stage-1."), assistant("Noted."), user("I prefer tabs over spaces in SQL files."), assistant("Yes."),
 		user("The retry limit of the gateway is 3."), assistant("Noted."),
@@ -117,11 +117,11 @@ func known(t testing.TB) *rig {
 	return r
 }
 
-// Killed between any two steps, before or after a step took effect, a harvest that
-// is run again comes to the same end: no fact lost, none twice, none reinforced
+// A harvest that was killed between any two steps, before or after a step took effect,
+// reaches the same result when it runs again: no fact is lost, stored twice or reinforced
 // twice.
 func TestKilledAtAnyPoint(t *testing.T) {
-	whole := known(t)
+	whole := prepareSession(t)
 	whole.drain(t)
 	want := state(t, whole.store)
 	wantInfo, err := whole.journal.Info(t.Context(), "s1")
@@ -134,9 +134,9 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	steps := 0
 	for _, late := range []bool{false, true} {
 		for n := 1; ; n += race.Pick(1, 3) {
-			r := known(t)
-			d := &dying{claims: r.store, left: n, late: late}
-			if err := dies(t, r, d); err == nil {
+			r := prepareSession(t)
+			d := &killedStore{claims: r.store, left: n, late: late}
+			if err := runKilled(t, r, d); err == nil {
 				break // it came to its end before
 			}
 			steps++
@@ -152,8 +152,8 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	t.Logf("%d kills", steps)
 }
 
-// dies runs the session's job on a store that dies.
-func dies(t *testing.T, r *rig, d *dying) error {
+// runKilled runs the session's job on a killedStore.
+func runKilled(t *testing.T, r *rig, d *killedStore) error {
 	tools, err := finding.Parse(nil)
 	if err != nil {
 		t.Fatal(err)

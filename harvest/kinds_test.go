@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// A session of work becomes one episode, facts, findings and candidates, each with
-// what backs it.
+// A session of work becomes one episode, facts, findings and candidates, each with its
+// evidence.
 func TestWhatASessionTeaches(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", coding()...)
@@ -48,8 +48,7 @@ func TestWhatASessionTeaches(t *testing.T) {
 	}
 }
 
-// The evidence of a fact quotes the message, and speaks with the voice of whoever
-// said it.
+// The evidence of a fact quotes its message and names the speaker.
 func TestFactsQuoteTheirSource(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", coding()...)
@@ -96,7 +95,7 @@ func TestPatternsAndFindingsOfWork(t *testing.T) {
 	}
 }
 
-// NoFacts keeps the rest.
+// With NoFacts everything except facts is stored.
 func TestWithoutFacts(t *testing.T) {
 	r := newRig(t, func(o *harvest.Options) { o.NoFacts = true })
 	r.say(t, "s1", coding()...)
@@ -106,8 +105,8 @@ func TestWithoutFacts(t *testing.T) {
 	}
 }
 
-// What a tool returned is external, is kept only by those who opt in, and nothing
-// that an operator trusts comes of it.
+// Results of tools are stored only if the options ask for it. They are external, and
+// nothing trusted is derived from them.
 func TestIngestIsOptIn(t *testing.T) {
 	page := "The gateway listens on port 7443 and needs a client certificate of the internal authority."
 	for _, on := range []bool{false, true} {
@@ -129,8 +128,8 @@ func TestIngestIsOptIn(t *testing.T) {
 	}
 }
 
-// A fact is about what the extraction named first, and about its speaker if it tells of
-// the speaker or names nothing.
+// A fact is about the entity that the extraction named first. It is about its speaker if
+// it describes the speaker or names nothing.
 func TestFactsAreAboutTheirSubject(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, role, who string

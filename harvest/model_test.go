@@ -15,15 +15,15 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// with is a rig whose sessions a model extracts.
-func with(t *testing.T, server *modeltest.Server) *rig {
+// newModelRig returns a rig whose sessions a model extracts.
+func newModelRig(t *testing.T, server *modeltest.Server) *rig {
 	m := model.New(model.Options{BaseURL: server.URL, Model: modeltest.Model, Timeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { _ = m.Close() })
 	return newRig(t, func(o *harvest.Options) { o.Model = m })
 }
 
-// daily ends the recorded session.
-func (r *rig) daily(t *testing.T) session.Outcome {
+// endRecordedSession journals the recorded session and ends it.
+func (r *rig) endRecordedSession(t *testing.T) session.Outcome {
 	t.Helper()
 	for _, e := range modeltest.Session().Entries {
 		r.say(t, "daily", e.Message)
@@ -32,8 +32,8 @@ func (r *rig) daily(t *testing.T) session.Outcome {
 }
 
 func TestWithAModel(t *testing.T) {
-	r := with(t, modeltest.Serve(t, modeltest.Good()))
-	out := r.daily(t)
+	r := newModelRig(t, modeltest.Serve(t, modeltest.Good()))
+	out := r.endRecordedSession(t)
 	if out.Model != modeltest.Model || out.Note != "" || len(out.Learned) != 5 || out.Episode == "" {
 		t.Errorf("%+v", out)
 	}
@@ -51,8 +51,8 @@ func TestWithAModel(t *testing.T) {
 	}
 }
 
-// A bad day of the model costs its answer, never the session, and the outcome says
-// what happened.
+// If the model fails, only its answer is lost, not the session. The outcome says what
+// happened.
 func TestBadDaysOfTheModel(t *testing.T) {
 	for name, tt := range map[string]struct {
 		play    modeltest.Play
@@ -73,8 +73,8 @@ func TestBadDaysOfTheModel(t *testing.T) {
 		"reasoning":              {modeltest.Thinking(), true, "", "", 12},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := with(t, modeltest.Serve(t, tt.play))
-			out := r.daily(t)
+			r := newModelRig(t, modeltest.Serve(t, tt.play))
+			out := r.endRecordedSession(t)
 			if (out.Model != "") != tt.model || !strings.HasPrefix(out.Note, tt.note) || tt.note == "" && out.Note != "" {
 				t.Errorf("model %q, note %q", out.Model, out.Note)
 			}
@@ -100,7 +100,7 @@ func TestBadDaysOfTheModel(t *testing.T) {
 	}
 }
 
-// An order that stands in a file is read by the rules as well, and not kept.
+// The rules do not keep an instruction from the content of a file either.
 func TestAPlantedOrderIsNotKept(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", user("Fix the export of the billing service, please."), calls("c1", "Read", `{"file_path": "README.md"}`),
@@ -112,15 +112,15 @@ func TestAPlantedOrderIsNotKept(t *testing.T) {
 	}
 }
 
-// A model that hangs is given up on when its worker is stopped: nothing is marked,
-// and the rest is for the next start.
+// When a worker is stopped, it stops waiting for a model that hangs. The session is not
+// marked as harvested; the next start harvests it.
 func TestStoppedWhileTheModelThinks(t *testing.T) {
 	thinks := make(chan struct{})
 	server := modeltest.Serve(t, func(w http.ResponseWriter, req *http.Request, x *modeltest.Request) {
 		close(thinks)
 		modeltest.Hangs()(w, req, x)
 	})
-	r := with(t, server)
+	r := newModelRig(t, server)
 	for _, e := range modeltest.Session().Entries {
 		r.say(t, "daily", e.Message)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// seq is how many events the log has.
+// seq returns the number of events in the log.
 func (r *rig) seq(t testing.TB) int {
 	t.Helper()
 	n := 0
@@ -27,11 +27,11 @@ func (r *rig) seq(t testing.TB) int {
 	return n
 }
 
-// sameOutcome leaves out what was dropped: of two statements that say the same, the
-// second is known to a first run, and both are to a second.
+// sameOutcome ignores Dropped: of two equal statements, a first run drops the second,
+// and a second run drops both.
 var sameOutcome = cmp.Options{cmpopts.IgnoreFields(session.Outcome{}, "Dropped"), cmpopts.EquateEmpty()}
 
-// Harvesting again, by whatever way, changes nothing, and says what it said before.
+// Harvesting again in any way changes nothing and has the same outcome.
 func TestHarvestingAgainChangesNothing(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s0", user("We decided to keep Oracle for the billing service."), assistant("Noted."), bash("x1", "make lint"), tool("x1", "Error 1\nexit code: 2"),
@@ -83,8 +83,8 @@ func TestHarvestingAgainChangesNothing(t *testing.T) {
 	check("the older session")
 }
 
-// A session that goes on after its harvest is harvested again: the episode has a new
-// version, what is new is learned, and no fact is there twice.
+// A session that goes on after its harvest is harvested again: the episode gets a new
+// version, new facts are learned, and no fact is stored twice.
 func TestASessionThatGoesOn(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", coding()...)
@@ -114,8 +114,8 @@ func TestASessionThatGoesOn(t *testing.T) {
 	}
 }
 
-// After its messages were swept, a session that goes on is another part: with an
-// episode of its own, and nothing of the first part again.
+// A session that goes on after its messages were swept begins a new part, with its own
+// episode and without what the first part said.
 func TestASessionThatGoesOnAfterTheSweep(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", coding()...)
@@ -141,7 +141,7 @@ func TestASessionThatGoesOnAfterTheSweep(t *testing.T) {
 	}
 }
 
-// Another session that saw the same reinforces it, once.
+// Another session with the same statement reinforces the claim, once.
 func TestAnotherSessionReinforces(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", coding()...)
@@ -167,7 +167,7 @@ func TestAnotherSessionReinforces(t *testing.T) {
 	}
 }
 
-// A pattern that every session sees does not grow with them.
+// The evidence of a pattern is bounded, however many sessions repeat it.
 func TestEvidenceOfAPatternIsBounded(t *testing.T) {
 	r := newRig(t)
 	for i := range 20 {

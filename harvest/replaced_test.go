@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// The digest of an old session does not tell a value that a later session replaced, and is one
-// claim as before.
+// The digest of an old session stays one claim, and does not contain a value that a later
+// session replaced.
 func TestADigestDoesNotTellWhatWasReplaced(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s1", user("The nightly export is written in Go. The staging database is pg-stage-1. The workers listen on port 9000."), assistant("Noted, I changed nothing."))

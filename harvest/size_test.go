@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// long is a session of n messages of work.
+// long returns n messages of a session of work.
 func long(n int) []ken.Message {
 	out := make([]ken.Message, 0, n)
 	for i := 0; len(out) < n; i++ {
@@ -23,8 +23,8 @@ func long(n int) []ken.Message {
 	return out[:n]
 }
 
-// A session of 5,000 messages: what it teaches is bounded, what it takes grows no faster than its
-// messages, and its progress is told.
+// The harvest of a session of 5,000 messages is bounded in what it stores, allocates in
+// proportion to the messages, and reports its progress.
 func TestASessionOfThousands(t *testing.T) {
 	half, _ := harvestLong(t, 2500)
 	whole, kinds := harvestLong(t, 5000)

@@ -7,10 +7,10 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 )
 
-// What rules kept while the session went on does not stand beside what the model makes of the
-// whole of it.
+// When the model extracts the whole session, claims that the rules learned during the
+// session are withdrawn unless the model reports them.
 func TestWhatTheModelDoesNotReportIsWithdrawn(t *testing.T) {
-	r := with(t, modeltest.Serve(t, modeltest.Reply(modeltest.Answer{Summary: "The team talked.", Facts: []modeltest.Fact{
+	r := newModelRig(t, modeltest.Serve(t, modeltest.Reply(modeltest.Answer{Summary: "The team talked.", Facts: []modeltest.Fact{
 		{Text: "The exports are stored in the bucket ledger-exports.", Quote: "We decided to store the exports in the bucket ledger-exports", Message: 1, Sort: "decision", Confidence: 0.9}}})))
 	r.say(t, "s", user("We decided to store the exports in the bucket ledger-exports because the share is full."),
 		user("The old share has been slow since Monday 4 May."), user("Never restart the mailer on a Friday."))
@@ -43,7 +43,7 @@ func TestWhatTheModelDoesNotReportIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A program that harvests through the layer itself is not harvested.
+// A request of a program that itself harvests through the layer teaches nothing.
 func TestRequestToHarvestTeachesNothing(t *testing.T) {
 	r := newRig(t)
 	r.say(t, "s", user("You read a finished session between a user and an AI agent, or a part of it.\n\n----- transcript -----\n=== message 1: user ===\n| We decided to use PostgreSQL 15 for the ledger.\n"))

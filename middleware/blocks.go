@@ -102,18 +102,16 @@ func (b *blockCache) markAbsent(p place) {
 	b.absent[p] = true
 }
 
-// drop removes the blocks for which gone returns true, and returns their number.
-func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
+// drop removes the blocks for which gone returns true.
+func (b *blockCache) drop(gone func(*turnDecision) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for p, d := range b.blocks.All() {
 		if gone(d) {
 			b.blocks.Take(p)
 			b.bytes -= d.size()
-			n++
 		}
 	}
-	return n
 }
 
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {

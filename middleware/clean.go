@@ -149,9 +149,7 @@ func structureOptions(c *config.Config) *retriever.Structure {
 		return nil
 	}
 	b := structure.Bounds{Focal: s.Focal, Aspects: s.Aspects, Attributes: s.Attributes, Dependencies: s.Dependencies, MinStrength: s.MinStrength}
-	if b.MinStrength == 0 {
-		b.MinStrength = -1 // 0 in the configuration means: follow every dependency; 0 in the option means the default
-	}
+	b.MinStrength = cmp.Or(b.MinStrength, -1) // 0 in the configuration means: follow every dependency; 0 in the option means the default
 	return &retriever.Structure{Bounds: b}
 }
 

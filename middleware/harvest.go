@@ -34,9 +34,7 @@ func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 	o := model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.HarvestModel(), Command: c.HarvestCommand(),
 		Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, MaxFacts: c.Harvest.MaxFacts, FactChars: c.Harvest.FactChars,
 		Budget: &model.Budget{Shelf: t, Most: c.Harvest.Tokens, Now: l.now}, Log: l.o.Log}
-	if o.MaxFacts == 0 {
-		o.MaxFacts = -1 // 0 in the configuration means none; in the options it means the default
-	}
+	o.MaxFacts = cmp.Or(o.MaxFacts, -1) // 0 in the configuration means none; in the options it means the default
 	switch {
 	case o.Model != "" || len(o.Command) > 0:
 	case c.HarvestSampling():

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -486,9 +487,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 		must(t, err)
 		files := map[string]string{}
 		for _, e := range tr.Entries {
-			for name, hash := range e.Files {
-				files[name] = hash
-			}
+			maps.Copy(files, e.Files)
 		}
 		if got := len(files) == 2 && files["plan.go"] != "" && files["none.go"] == ""; got != want || !want && len(files) > 0 {
 			t.Errorf("for owner %q the journal has %v", owner, files)

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -25,9 +26,7 @@ func (l operator) Receipts(owner string) *receipt.Book { return l.sessionsOf(own
 // receiptOptions returns how long and how many receipts of an owner are kept.
 func (l *Layer) receiptOptions() receipt.Options {
 	count := l.cfg.Session.Receipts
-	if count == 0 {
-		count = -1
-	}
+	count = cmp.Or(count, -1)
 	return receipt.Options{Count: count, Age: l.lifecyclePolicy().JournalGrace(), Now: l.now, Log: l.o.Log}
 }
 

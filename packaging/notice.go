@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,10 +49,7 @@ func (r *release) modules() ([]module, error) {
 			sums[d.Path+"@"+d.Version] = d.Sum
 		}
 	}
-	args := []string{"mod", "download", "-json"}
-	for m := range sums {
-		args = append(args, m)
-	}
+	args := slices.AppendSeq([]string{"mod", "download", "-json"}, maps.Keys(sums))
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
 	out, err := cmd.Output()

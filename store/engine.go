@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -281,12 +282,7 @@ func HasAll(p Projections, ids []string) bool {
 	if r, ok := p.(Remote); ok {
 		return r.HasAll(ids)
 	}
-	for _, id := range ids {
-		if !p.Has(id) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ids, func(id string) bool { return !p.Has(id) })
 }
 
 // Fetch announces that the claims of these records are about to be read.

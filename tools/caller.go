@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -132,9 +133,7 @@ func validNames() (out []string) {
 		out = append(out, p.Name)
 	}
 	out = append(out, all[len(all)-1].Tools...)
-	for name := range aliases {
-		out = append(out, name)
-	}
+	out = slices.AppendSeq(out, maps.Keys(aliases))
 	slices.Sort(out[len(all):])
 	return out
 }

@@ -48,9 +48,7 @@ func (p *Page) Line(s string) {
 const reserved = 300
 
 // claim adds a claim and reports whether it fitted.
-func (p *Page) claim(c *claimView) bool {
-	return p.add(c.item())
-}
+func (p *Page) claim(c *claimView) bool { return p.add(c.item()) }
 
 // claims adds claims as items.
 func (p *Page) claims(list []claimView) {

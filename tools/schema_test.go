@@ -44,8 +44,7 @@ func TestOwnTools(t *testing.T) {
 	if err == nil || strings.Contains(tools.Explain(err), "boom") {
 		t.Errorf("got %v, told %q", err, tools.Explain(err))
 	}
-	var e *ken.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ken.Error](err); ok {
 		t.Errorf("a panic has the code %s", e.Code)
 	}
 	// Whatever the profile, a program's own tools are offered.

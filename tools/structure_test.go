@@ -143,7 +143,7 @@ func TestTasksAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 7 {
 		wg.Go(func() {
-			if _, err := k.registry.Call(context.Background(), k.caller, "task_create", []byte(fmt.Sprintf(`{"title":"task %d"}`, i))); err != nil {
+			if _, err := k.registry.Call(context.Background(), k.caller, "task_create", fmt.Appendf(nil, `{"title":"task %d"}`, i)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -34,7 +34,7 @@ func TestHelpFitsAndHasExamples(t *testing.T) {
 		if c == root {
 			help = cli.Help(c, groups)
 		}
-		for _, line := range strings.Split(help, "\n") {
+		for line := range strings.SplitSeq(help, "\n") {
 			if utf8.RuneCountInString(line) > cli.HelpWidth {
 				t.Errorf("%s: a line of help has more than %d columns: %q", c.CommandPath(), cli.HelpWidth, line)
 			}

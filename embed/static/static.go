@@ -69,8 +69,7 @@ func Open(folder string) (embed.Embedder, error) {
 
 func notAModel(folder string, err error) error {
 	msg := folder + " can't be read as a model2vec folder"
-	var missing *fs.PathError
-	if errors.As(err, &missing) && errors.Is(err, fs.ErrNotExist) {
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		msg = folder + " has no " + filepath.Base(missing.Path)
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: "knowledge.embed_path", Msg: msg, Err: err,

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -54,9 +55,7 @@ func Open(folder string, o Options) (embed.Embedder, error) {
 		return nil, explain(folder, err)
 	}
 	debug.FreeOSMemory() // releases the file's memory, which is as large as the weights
-	if o.Cores <= 0 {
-		o.Cores = max(1, runtime.GOMAXPROCS(0)/2)
-	}
+	o.Cores = cmp.Or(max(o.Cores, 0), max(1, runtime.GOMAXPROCS(0)/2))
 	query, passage := encoder.Prefixes()
 	e := &embedder{encoder: encoder, name: "transformer:" + encoder.Name(), prefix: passage, slots: make(chan struct{}, o.Cores)}
 	if query != passage {

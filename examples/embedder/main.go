@@ -32,7 +32,7 @@ func (trigrams) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return embed.Batch(ctx, texts, func(text string) []float32 {
 		v := make([]float32, dim)
 		found := false
-		for _, word := range strings.Fields(strings.ToLower(text)) {
+		for word := range strings.FieldsSeq(strings.ToLower(text)) {
 			word = " " + word + " "
 			for i := 0; i+3 <= len(word); i++ {
 				h := fnv.New32a()

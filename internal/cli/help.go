@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kenlayer/ken/internal/knowledge/structure/draw"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -143,13 +144,13 @@ func wrapLine(line, hang string, width int) string {
 		}
 		word := rest[:end]
 		rest = rest[end:]
-		if w := displayWidth(word); at > len(hang) && at+w > width {
+		if w := draw.Columns(word); at > len(hang) && at+w > width {
 			b.WriteString("\n" + hang)
 			at = len(hang)
 			word = strings.TrimLeft(word, " ")
 		}
 		b.WriteString(word)
-		at += displayWidth(word)
+		at += draw.Columns(word)
 	}
 	return strings.TrimRight(b.String(), " ")
 }

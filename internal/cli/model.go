@@ -179,9 +179,7 @@ func addToolCallPart(calls []openai.ToolCall, d openai.ToolCall) []openai.ToolCa
 		calls = append(calls, openai.ToolCall{Type: openai.ToolTypeFunction})
 	}
 	c := &calls[at]
-	if c.ID == "" {
-		c.ID = d.ID
-	}
+	c.ID = cmp.Or(c.ID, d.ID)
 	c.Function.Name += d.Function.Name
 	c.Function.Arguments += d.Function.Arguments
 	return calls

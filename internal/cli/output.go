@@ -8,9 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/width"
-
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/draw"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 )
@@ -192,7 +191,7 @@ func align(head []string, rows [][]string, edge int, paint func(style, cell stri
 	left := edge
 	for i := range widths {
 		for _, row := range rows {
-			widths[i] = max(widths[i], displayWidth(row[i]))
+			widths[i] = max(widths[i], draw.Columns(row[i]))
 		}
 		left -= widths[i] + gap
 	}
@@ -204,7 +203,7 @@ func align(head []string, rows [][]string, edge int, paint func(style, cell stri
 				widest = i
 			}
 		}
-		if widths[widest] <= max(narrow, displayWidth(head[widest])) {
+		if widths[widest] <= max(narrow, draw.Columns(head[widest])) {
 			break
 		}
 		widths[widest]--
@@ -215,7 +214,7 @@ func align(head []string, rows [][]string, edge int, paint func(style, cell stri
 		var b strings.Builder
 		for i, w := range widths {
 			cell := Truncate(row[i], w)
-			padding := strings.Repeat(" ", w-displayWidth(cell)+gap)
+			padding := strings.Repeat(" ", w-draw.Columns(cell)+gap)
 			if n > 0 {
 				cell = paint(Style(cell), cell)
 			}
@@ -242,34 +241,14 @@ func Cell(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// displayWidth returns how many columns of a terminal a text takes: two for wide East Asian
-// characters and emoji, none for combining marks.
-func displayWidth(s string) (n int) {
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
 // Truncate cuts a text to at most n columns, with an ellipsis.
 func Truncate(s string, n int) string {
-	if displayWidth(s) <= n {
+	if draw.Columns(s) <= n {
 		return s
 	}
 	n-- // for the ellipsis
 	for i, r := range s {
-		if n -= runeWidth(r); n < 0 {
+		if n -= draw.RuneColumns(r); n < 0 {
 			return strings.TrimRight(s[:i], " ") + "…"
 		}
 	}

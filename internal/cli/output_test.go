@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken/internal/knowledge/structure/draw"
 )
 
 func TestAlign(t *testing.T) {
@@ -25,7 +27,7 @@ func TestAlign(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, line := range got {
-		if n := displayWidth(line); n > 32 {
+		if n := draw.Columns(line); n > 32 {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -47,8 +49,8 @@ func FuzzFit(f *testing.F) {
 			return
 		}
 		got := Truncate(s, n)
-		if displayWidth(got) > n || got != s && !strings.HasSuffix(got, "…") {
-			t.Errorf("fit(%q, %d) = %q of %d columns", s, n, got, displayWidth(got))
+		if draw.Columns(got) > n || got != s && !strings.HasSuffix(got, "…") {
+			t.Errorf("fit(%q, %d) = %q of %d columns", s, n, got, draw.Columns(got))
 		}
 	})
 }

@@ -94,8 +94,7 @@ func page(out, errs io.Writer, text string) (bool, error) {
 		return false, nil
 	}
 	err = cmd.Wait()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) || err == nil {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok || err == nil {
 		return true, nil // leaving a pager early is no failure
 	}
 	return true, fmt.Errorf("show in %s: %w", words[0], err)

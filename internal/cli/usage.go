@@ -105,7 +105,7 @@ func nearestCommand(cmd *cobra.Command, args []string) string {
 			names = append(append(names, sub.Name()), sub.Aliases...)
 		}
 	}
-	if near := Nearest(args[0], names); near != "" {
+	if near := nearest(args[0], names); near != "" {
 		return "Did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
 	return ""
@@ -123,15 +123,15 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 			names = append(names, f.Name)
 		}
 	})
-	if near := Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return fmt.Sprintf("Did you mean --%s?", near)
 	}
 	return ""
 }
 
-// Nearest returns the name that a misspelled one probably means, or "". The name differs in at
+// nearest returns the name that a misspelled one probably means, or "". The name differs in at
 // most one letter in three, or is the only one with this beginning.
-func Nearest(given string, names []string) (best string) {
+func nearest(given string, names []string) (best string) {
 	const longest = 64
 	if len(given) > longest {
 		return ""

@@ -193,7 +193,7 @@ func (jsonFormat) set(name string, text []byte, s Setting) ([]byte, Undo, error)
 	}
 	style := styleOf(text, root)
 	if value == nil {
-		return style.make(text, at, s, &u), u, nil
+		return style.make(at, s, &u), u, nil
 	}
 	if !s.Item {
 		was := text[value.StartOffset:value.EndOffset]
@@ -326,7 +326,7 @@ func (s style) render(value []byte, indent string, oneLine bool) string {
 
 // make adds a setting at the end of the last container in at, and creates the rest of its
 // path.
-func (s style) make(text []byte, at []container, set Setting, u *Undo) []byte {
+func (s style) make(at []container, set Setting, u *Undo) []byte {
 	value := set.Value
 	if set.Item {
 		value = append(append(json.RawMessage{'['}, value...), ']')

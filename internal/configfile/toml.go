@@ -23,8 +23,7 @@ func parseTOML(name string, text []byte) (map[string]any, error) {
 	out := map[string]any{}
 	if err := toml.Unmarshal(text, &out); err != nil {
 		line := 0
-		var at toml.ParseError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[toml.ParseError](err); ok {
 			line, err = at.Position.Line, errors.New(at.Message)
 		}
 		return nil, broken(name, line, err)

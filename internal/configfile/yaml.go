@@ -23,8 +23,7 @@ func parseYAML(name string, text []byte) (map[string]any, error) {
 	err := caught.Run(func() error { return yaml.Unmarshal(text, &out) }) // the parser panics on some texts
 	if err != nil {
 		line := 0
-		var at yaml.Error
-		if errors.As(err, &at) && at.GetToken() != nil {
+		if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
 			line, err = at.GetToken().Position.Line, errors.New(at.GetMessage())
 		}
 		return nil, broken(name, line, err)

@@ -282,11 +282,6 @@ func (v *visit) turnsSince(b *attentionItemBody) error {
 // TurnCount returns the number of those turns.
 func (b attentionItemBody) TurnCount() int { return len(b.Since) + b.More }
 
-// CanVerify reports whether the visitor can verify the nth claim of an item.
-func (i attentionItem) CanVerify(n int) bool {
-	return n < len(i.Sides) && i.Sides[n].Claim.Status != ken.StatusSuperseded
-}
-
 // InEveryTurn reports whether the item's claim is part of every turn.
 func (i attentionItem) InEveryTurn() bool {
 	return len(i.Sides) > 0 && operator.InMemory(i.Sides[0].Claim.Kind)

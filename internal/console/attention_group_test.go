@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,9 +57,7 @@ func TestAttentionByGroup(t *testing.T) {
 
 	form := func(what string, more url.Values) url.Values {
 		out := url.Values{"event": {"unsure"}, "what": {what}, "back": {"/console/attention?event=unsure"}}
-		for k, v := range more {
-			out[k] = v
-		}
+		maps.Copy(out, more)
 		return out
 	}
 	status, p := post(t, c, "/console/attention", form("verify", url.Values{"item": ids[:2]}))

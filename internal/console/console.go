@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -52,18 +53,12 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Patience <= 0 {
-		o.Patience = defaultPatience
-	}
-	if o.Tick <= 0 {
-		o.Tick = time.Second
-	}
+	o.Patience = cmp.Or(max(o.Patience, 0), defaultPatience)
+	o.Tick = cmp.Or(max(o.Tick, 0), time.Second)
 	return o
 }
 

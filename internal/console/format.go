@@ -224,7 +224,7 @@ func windowTitle(s string) string {
 	const most = 100
 	var b strings.Builder
 	n := 0
-	for _, word := range strings.Fields(s[:min(len(s), 8*most)]) {
+	for word := range strings.FieldsSeq(s[:min(len(s), 8*most)]) {
 		for i, r := range " " + word {
 			if i == 0 && n == 0 || isInvisible(r, utf8.RuneLen(r)) || r == utf8.RuneError {
 				continue

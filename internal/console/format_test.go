@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,7 +51,7 @@ func FuzzShown(f *testing.F) {
 			switch {
 			case n.Type == html.CommentNode:
 				t.Fatalf("%q makes a comment: %q", s, got)
-			case n.Type != html.ElementNode || contains([]string{"html", "head", "body", "bdi"}, n.Data):
+			case n.Type != html.ElementNode || slices.Contains([]string{"html", "head", "body", "bdi"}, n.Data):
 			case n.Data != "span" || attr(n, "class") != "concealed" && attr(n, "class") != "cut-off" || len(n.Attr) != 2:
 				t.Fatalf("%q makes an element %s: %q", s, n.Data, got)
 			}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func read(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) *page {
 func (p *page) all(selector string) (out []*html.Node) {
 	p.Helper()
 	found := []*html.Node{p.root}
-	for _, part := range strings.Fields(selector) {
+	for part := range strings.FieldsSeq(selector) {
 		var next []*html.Node
 		seen := map[*html.Node]bool{}
 		for _, from := range found {
@@ -85,7 +86,7 @@ func (p *page) matches(n *html.Node, part string) bool {
 				return false
 			}
 		case '.':
-			if !contains(strings.Fields(attr(n, "class")), piece[1:]) {
+			if !slices.Contains(strings.Fields(attr(n, "class")), piece[1:]) {
 				return false
 			}
 		case '[':
@@ -104,15 +105,6 @@ func (p *page) matches(n *html.Node, part string) bool {
 		}
 	}
 	return true
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func attr(n *html.Node, name string) string {

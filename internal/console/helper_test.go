@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -147,9 +148,7 @@ func get(t testing.TB, c *rig, path string, who ...access.Principal) (status int
 func post(t testing.TB, c *rig, path string, form url.Values, who ...access.Principal) (status int, p *page) {
 	t.Helper()
 	sent := url.Values{"token": {console.TokenOf(c.con)}}
-	for name, values := range form {
-		sent[name] = values
-	}
+	maps.Copy(sent, form)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(sent.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return c.send(t, r, who)

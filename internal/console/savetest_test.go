@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,9 +28,7 @@ func TestSaveAsMemoryTest(t *testing.T) {
 	save := func(path string, more url.Values) (int, *page) {
 		t.Helper()
 		form := url.Values{"do": {"save"}, "name": {"the port\nis known"}}
-		for k, v := range more {
-			form[k] = v
-		}
+		maps.Copy(form, more)
 		return post(t, c, path, form)
 	}
 	if status, p := save(path, nil); status != http.StatusOK || !p.has(".note.danger") || c.file(testsFile) != "" {

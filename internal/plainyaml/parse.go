@@ -164,8 +164,7 @@ func tokenLine(tk *token.Token) int {
 // Syntax describes an error of the YAML parser without the lines of the file that its own
 // text quotes. line is 0 if it is unknown.
 func Syntax(err error) (text string, line int) {
-	var e yaml.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[yaml.Error](err); ok {
 		return "not valid YAML: " + e.GetMessage(), tokenLine(e.GetToken())
 	}
 	return "not valid YAML", 0

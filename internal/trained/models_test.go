@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "train the models anew")
 
-// sentence is one labelled sentence of a world.
+// sentence is a labelled sentence of a world.
 type sentence struct {
 	Text     string `json:"t"`
 	Is       string `json:"is"`       // keep, fine or junk
@@ -73,7 +73,7 @@ type example struct {
 	text  string
 }
 
-// worthExamples are the sentences of the worlds, and those of pairs, which are all worth keeping.
+// worthExamples returns the sentences of the worlds and of the contrasts; the latter are all worth keeping.
 func worthExamples(t testing.TB, all []world) (out []example) {
 	for i, w := range all {
 		for _, s := range w.Said {
@@ -144,23 +144,23 @@ func foreignPairs(all []world) (out []example) {
 	return out
 }
 
-// ofContrast marks an example of a contrast in training. Half of those replace what they follow, and all are
-// worth keeping, as is so nowhere else: its weight takes the difference.
+// ofContrast is a feature of examples from contrasts, in training only. Half of those replace the statement
+// before, and all are worth keeping, which differs from other examples; its weight absorbs this difference.
 var ofContrast = func() []feature {
 	var f features
 	f.is("of a contrast")
 	return f.list
 }()
 
-// pair is two statements of a contrast: what follows the same statement, and replaces it or not.
+// pair is a statement of a contrast and one that follows it, with whether it replaces the first.
 type pair struct {
 	Before   string `json:"before"`
 	After    string `json:"after"`
 	Replaces bool   `json:"replaces"`
 }
 
-// contrasts returns the pairs, each with the number of the world that it is taken for: those about one
-// statement are of one.
+// contrasts returns the pairs, each with the number of its world. Pairs with the same first statement
+// belong to the same world.
 func contrasts(t testing.TB, first int) (all []pair, worlds []int) {
 	t.Helper()
 	for _, name := range []string{"p.jsonl", "q.jsonl", "r.jsonl", "s.jsonl", "t.jsonl", "u.jsonl"} {
@@ -184,8 +184,8 @@ func contrasts(t testing.TB, first int) (all []pair, worlds []int) {
 	return all, worlds
 }
 
-// How the models are trained. Half of an example's features are left out each time, so that no
-// word is relied on alone.
+// Parameters of the training. Each time, half of an example's features are left out, so that a model
+// does not depend on single words.
 const (
 	weights = 1 << 16
 	epochs  = 20
@@ -233,14 +233,14 @@ func train(all []example) *model {
 	return m
 }
 
-// choice is a sentence with the words that it may be about, of which one is right, and at last that it has none.
+// choice is a sentence with the spans that may name its subject. The last alternative is that none does.
 type choice struct {
 	alternatives [][]feature
 	right        int
 	world        int
 }
 
-// choices are the sentences of the worlds that are worth keeping.
+// choices returns the choices for the sentences of the worlds that are worth keeping.
 func choices(all []world) (out []choice) {
 	for i, w := range all {
 		for _, s := range w.Said {
@@ -310,7 +310,7 @@ func trainChoice(all []choice) *model {
 
 const choiceEpochs = 12
 
-// judged is an example with what a model that was not trained on its world says of it.
+// judged is an example with its score by a model that was not trained on its world.
 type judged struct {
 	*example
 	score float64
@@ -318,8 +318,8 @@ type judged struct {
 
 const folds = 5
 
-// tried is how many of the folds are tried: one is enough to see that the models can be trained.
-func tried() int {
+// foldsToRun returns the number of folds to run: one is enough to see that the models can be trained.
+func foldsToRun() int {
 	if *update {
 		return folds
 	}
@@ -327,7 +327,7 @@ func tried() int {
 }
 
 func crossValidate(all []example) (out []judged) {
-	for k := range tried() {
+	for k := range foldsToRun() {
 		var learn []example
 		for _, e := range all {
 			if e.world%folds != k {
@@ -370,8 +370,8 @@ func figures(all []judged) (average float64, line string) {
 	return sum / float64(total), line
 }
 
-// What the models say of worlds that they were not trained on. With -update, they are trained on
-// all and written.
+// TestModels measures the models on worlds that they were not trained on. With -update, it trains
+// them on all worlds and writes them.
 func TestModels(t *testing.T) {
 	all := worlds(t)
 	write := func(file string, m func() *model) {
@@ -410,15 +410,15 @@ func TestModels(t *testing.T) {
 	write("subject.model", func() *model { return trainChoice(sentences) })
 }
 
-// choicesRight returns the share of subjects that a model finds that was not trained on their
-// worlds, and of those above some probabilities.
+// choicesRight returns the share of subjects that are found by a model that was not trained on
+// their worlds, and a line with the shares above some probabilities.
 func choicesRight(all []choice) (share float64, line string) {
 	type result struct {
 		likely float64
 		right  bool
 	}
 	var out []result
-	for k := range tried() {
+	for k := range foldsToRun() {
 		var learn []choice
 		for _, c := range all {
 			if c.world%folds != k {

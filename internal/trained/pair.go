@@ -244,7 +244,7 @@ func pairFeatures(before, after string) []feature {
 	}
 	words("new", p.new, p.inOld)
 	words("old", p.old, p.inNew)
-	p.subjects(f, before, after, level)
+	p.subjects(f, level)
 	if strings.Contains(after, "?") {
 		f.is("asks")
 	}
@@ -252,7 +252,7 @@ func pairFeatures(before, after string) []feature {
 }
 
 // subjects adds whether both statements have the same subject, as far as that can be determined.
-func (p *pairOf) subjects(f *features, before, after, level string) {
+func (p *pairOf) subjects(f *features, level string) {
 	a, likelyA, ok := subjectSpan(p.old)
 	b, likelyB, also := subjectSpan(p.new)
 	if !ok || !also {

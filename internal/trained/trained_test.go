@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What the models say of plain cases.
+// The models judge plain cases correctly.
 func TestPlainCases(t *testing.T) {
 	for text, worth := range map[string]bool{
 		"The staging database listens on 5433.":          true,
@@ -36,7 +36,7 @@ func TestPlainCases(t *testing.T) {
 	}
 }
 
-// Any text is judged, and in bounded time.
+// Every text gets a score in bounded time.
 func FuzzScores(f *testing.F) {
 	f.Add("The port is 8080.", "It's 9090 now, 于是 50 %")
 	f.Add("", "\xff’’'s")
@@ -53,7 +53,7 @@ func FuzzScores(f *testing.F) {
 	})
 }
 
-// A file that is no model, or is cut, is refused; a model is read as it was written.
+// An invalid or truncated file is refused; a model is read as it was written.
 func FuzzDecode(f *testing.F) {
 	f.Add((&model{bias: 0.5, weights: []float32{1, -0.5, 0}}).encode())
 	f.Add([]byte(magic))

@@ -24,9 +24,7 @@ func (s *memStore) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = cmp.Or(max(q.Limit, 0), defaultLimit)
 	if q.Filter.Now.IsZero() {
 		q.Filter.Now = s.env.Now()
 	}

@@ -1,6 +1,7 @@
 package codebase
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"reflect"
@@ -32,9 +33,7 @@ type Found struct {
 // Search finds nodes and returns one page of them, the best first. A limit of 0 means codegraph.DefaultLimit. There are
 // at most codegraph.MaxLimit results over all pages.
 func Search(v *codegraph.View, q Query, p codegraph.Page) Found {
-	if p.Limit <= 0 {
-		p.Limit = codegraph.DefaultLimit
-	}
+	p.Limit = cmp.Or(max(p.Limit, 0), codegraph.DefaultLimit)
 	p.Offset = max(p.Offset, 0)
 	narrow := q.Path != "" || q.Exported || q.NoTests
 	most := min(p.Offset+p.Limit, codegraph.MaxLimit)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 
@@ -177,7 +178,7 @@ func (v *View) ExportJSON(w io.Writer) error {
 		text(separator+string(data), ",\n")
 	}
 	nodes := v.sorted()
-	text("{\"version\":1,\n\"nodes\":[", "\n")
+	text(fmt.Sprintf("{\"version\":%d,\n\"nodes\":[", ExportVersion), "\n")
 	for _, i := range nodes {
 		add(v.exportNode(i))
 	}

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"strconv"
@@ -230,9 +231,7 @@ func headline(r Record) string {
 	}
 	if r.Status != Accepted {
 		status := string(r.Status)
-		if status == "" {
-			status = "status unknown"
-		}
+		status = cmp.Or(status, "status unknown")
 		if by := referenceIDs(r.SupersededBy); r.Status == Superseded && len(by) > 0 {
 			status += " by " + strings.Join(by, ", ")
 		}

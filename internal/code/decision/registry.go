@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ func Open(ctx context.Context, root string, o Options) (*Registry, error) {
 		}
 		o.Folders[i] = clean
 	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = defaultFiles
-	}
+	o.MaxFiles = cmp.Or(max(o.MaxFiles, 0), defaultFiles)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -53,9 +54,7 @@ func (r *Registry) SupersedeBy(ctx context.Context, old string, d Draft) (was, n
 		if err := o.supersedeError(nil); err != nil {
 			return nil, err
 		}
-		if d.Folder == "" {
-			d.Folder = folderWithoutArchive(o.rec.Path)
-		}
+		d.Folder = cmp.Or(d.Folder, folderWithoutArchive(o.rec.Path))
 		blank, err := r.newFile(v, &d)
 		if err != nil {
 			return nil, err

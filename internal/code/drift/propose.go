@@ -22,12 +22,8 @@ const maxSplits = 8
 // folders, and each may depend on what it imports now, so Check finds no violations. Without source files there are no
 // layers. The same graph gives the same text.
 func Propose(view *codegraph.View) []byte {
-	var sources []codegraph.Source
-	for s := range view.Sources {
-		sources = append(sources, s)
-	}
-	m := &Manifest{Tests: false}
-	m.Layers = folders(sources)
+	sources := slices.Collect(view.Sources)
+	m := &Manifest{Layers: folders(sources)}
 	var patterns []pattern
 	for i := range m.Layers {
 		for _, text := range m.Layers[i].Paths {

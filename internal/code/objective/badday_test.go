@@ -64,7 +64,7 @@ func TestEncodings(t *testing.T) {
 	if get(t, dir, "OBJ-0001.yaml") != utf16 {
 		t.Error("it was written")
 	}
-	if _, err := s.Update(t.Context(), "2", Update{Title: ptr("Sail")}); err != nil {
+	if _, err := s.Update(t.Context(), "2", Update{Title: new("Sail")}); err != nil {
 		t.Error(err)
 	}
 	want := "\ufefftitle: Sail # it\r\nupdated: 2026-11-22T12:00:00Z\r\ntasks:\r\n  - a\r\n"

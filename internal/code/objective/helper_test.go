@@ -53,5 +53,3 @@ func get(t testing.TB, dir, name string) string {
 	}
 	return string(b)
 }
-
-func ptr[T any](v T) *T { return &v }

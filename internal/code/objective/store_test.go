@@ -122,21 +122,21 @@ func TestEdits(t *testing.T) {
 		}, whole,
 			[]string{"updated: 2026-11-21", updated, "    done: false   # not yet\n", "    done: false   # not yet\n  - text: \"Release: it\"\n    claim: c-9\n"}},
 		"status and title": {func(s *Store) (Objective, error) {
-			return s.Update(t.Context(), "1", Update{Status: ptr(Paused), Title: ptr("Ship: it"), Owner: ptr("bob")})
+			return s.Update(t.Context(), "1", Update{Status: new(Paused), Title: new("Ship: it"), Owner: new("bob")})
 		}, whole, []string{"updated: 2026-11-21", updated, "status: active", "status: paused", "\"Ship the new login\"   # for", "\"Ship: it\"   # for", "owner: ann", "owner: bob"}},
 		"tags and links": {func(s *Store) (Objective, error) {
 			return s.Update(t.Context(), "1", Update{Tags: []string{"x"}, AddDecisions: []string{"ADR-0013"}, AddSessions: []string{"s-81", "s-82"}})
 		}, whole, []string{"updated: 2026-11-21", updated, "[auth, web]", "[x]", "  decisions: [ADR-0012]\n  sessions:\n    - s-81\n", "  decisions: [ADR-0012, ADR-0013]\n  sessions: [s-81, s-82]\n"}},
 		"description": {func(s *Store) (Objective, error) {
-			return s.Update(t.Context(), "1", Update{Description: ptr("Short.")})
+			return s.Update(t.Context(), "1", Update{Description: new("Short.")})
 		}, whole, []string{"updated: 2026-11-21", updated, "  Everything that a person sees.\n\n  And more.\n", "  Short.\n"}},
-		"nothing": {func(s *Store) (Objective, error) { return s.Update(t.Context(), "1", Update{Status: ptr(Active)}) }, whole, nil},
+		"nothing": {func(s *Store) (Objective, error) { return s.Update(t.Context(), "1", Update{Status: new(Active)}) }, whole, nil},
 		"done already": {func(s *Store) (Objective, error) {
 			return s.Link(t.Context(), "1", Link{Task: "design", Done: true, By: "b"})
 		}, whole, nil},
 		"there already": {func(s *Store) (Objective, error) { return s.Link(t.Context(), "1", Link{Task: "DESIGN"}) }, whole, nil},
 		"new keys": {func(s *Store) (Objective, error) {
-			return s.Update(t.Context(), "1", Update{Owner: ptr("ann"), AddSessions: []string{"s-1"}})
+			return s.Update(t.Context(), "1", Update{Owner: new("ann"), AddSessions: []string{"s-1"}})
 		}, "title: Ship\n\n# end\n", []string{"title: Ship\n", "title: Ship\n" + updated + "\nowner: ann\nlinks:\n  sessions: [s-1]\n"}},
 		"first task": {func(s *Store) (Objective, error) { return s.Link(t.Context(), "1", Link{Task: "Go"}) }, "title: Ship\ntasks: [] # none\n", []string{"title: Ship\n", "title: Ship\n" + updated + "\n", "tasks: [] # none\n", "tasks:\n  - text: Go\n"}},
 		"no newline": {func(s *Store) (Objective, error) { return s.Link(t.Context(), "1", Link{Task: "Go"}) }, "title: Ship\nupdated:\ntasks:\n- Come", []string{"updated:", updated, "- Come", "- Come\n- text: Go\n"}},
@@ -196,7 +196,7 @@ func TestLinkRefuses(t *testing.T) {
 	if get(t, dir, "OBJ-0001.yaml") != whole || get(t, dir, "OBJ-0002.yaml") != "title: Ship\ntasks:\n\t- a\n" {
 		t.Error("something was written")
 	}
-	if _, err := s.Update(t.Context(), "1", Update{Status: ptr(Status("odd"))}); !errors.Is(err, ken.ErrInvalid) {
+	if _, err := s.Update(t.Context(), "1", Update{Status: new(Status("odd"))}); !errors.Is(err, ken.ErrInvalid) {
 		t.Error(err)
 	}
 	if _, err := Open(dir, Options{Folder: "../x"}); !errors.Is(err, ken.ErrInvalid) {

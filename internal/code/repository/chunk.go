@@ -382,12 +382,7 @@ func bestBreak(lines []line, from, last int) int {
 
 // comment reports whether a trimmed line is a comment or a decorator in a common notation.
 func comment(s string) bool {
-	for _, p := range []string{"//", "#", "/*", "* ", "--", "@", ";", "%", `"""`, "'''", "<!--"} {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"//", "#", "/*", "* ", "--", "@", ";", "%", `"""`, "'''", "<!--"}, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 var closers = map[string]bool{

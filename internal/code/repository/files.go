@@ -46,7 +46,7 @@ type Tree struct {
 
 // Files lists the files below the folder root. With paths, which are relative to the root and have slashes, it lists
 // only these files and those below these folders. A path that does not exist, leads out of the root, or is within
-// something left out yields nothing. Of the options, MaxFileBytes, Include and Exclude are used.
+// something left out yields nothing. Of the options, MaxFileBytes and Exclude are used.
 //
 // Folders that can't be listed are counted as ReasonUnreadable. The error is ken.ErrInvalid for invalid options or an
 // invalid root, or that of ctx. The caller closes the tree.
@@ -195,17 +195,17 @@ type file struct {
 // walker finds the files under a root. It accesses folders and files through os.Root, so a link created during the walk
 // can't lead outside.
 type walker struct {
-	ctx              context.Context
-	root             *os.Root
-	prefix           string // from the work tree's top to the root
-	o                Options
-	include, exclude []patterns
-	selected         *selection // nil for everything
-	keepSkipped      bool       // also list files that are too large or generated
-	skipped          map[Reason]int
-	withheld         []Withheld
-	files            []file
-	userFolders      map[string]bool // Ken's folders of the user, by path from the root; never entered
+	ctx         context.Context
+	root        *os.Root
+	prefix      string // from the work tree's top to the root
+	o           Options
+	exclude     []patterns
+	selected    *selection // nil for everything
+	keepSkipped bool       // also list files that are too large or generated
+	skipped     map[Reason]int
+	withheld    []Withheld
+	files       []file
+	userFolders map[string]bool // Ken's folders of the user, by path from the root; never entered
 }
 
 func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *walker {
@@ -215,13 +215,8 @@ func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *wa
 			w.userFolders[filepath.ToSlash(rel)] = true
 		}
 	}
-	for _, p := range []struct {
-		to    *[]patterns
-		lines []string
-	}{{&w.include, o.Include}, {&w.exclude, o.Exclude}} {
-		if len(p.lines) > 0 {
-			*p.to = []patterns{{base: prefix, list: parsePatterns(strings.Join(p.lines, "\n"), false)}}
-		}
+	if len(o.Exclude) > 0 {
+		w.exclude = []patterns{{base: prefix, list: parsePatterns(strings.Join(o.Exclude, "\n"), false)}}
 	}
 	return w
 }
@@ -344,9 +339,6 @@ func (w *walker) skip(rel string, e fs.DirEntry, siblings []string, stack []patt
 			return ""
 		}
 		return folderConvention(e.Name(), siblings)
-	}
-	if v, _ := match(w.include, full, false); w.include != nil && v != ignored {
-		return ReasonExcluded
 	}
 	if secretFile(rel) {
 		w.withheld = append(w.withheld, Withheld{Path: rel, What: "file name"})

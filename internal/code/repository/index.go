@@ -241,9 +241,8 @@ type Options struct {
 	MaxChunk     int   // maximum characters (code points) of a chunk's text; a declaration may have eight times as many; 0 means 1,200, at least 200
 	MinChunk     int   // shorter chunks are joined with a neighbour if possible; 0 means 60
 
-	// Include, if not empty, admits only files that match one of these patterns. Exclude skips files that match. Both
-	// use the notation of .gitignore, relative to the root. Neither admits files that are skipped for other reasons.
-	Include, Exclude []string
+	// Exclude skips files that match one of these patterns, in the notation of .gitignore, relative to the root.
+	Exclude []string
 
 	// Standing, if not nil, returns the status of a file's chunks, depending on whether the content is still valid; ""
 	// means the default, observed. It is called from several goroutines, must not keep content, and must depend on its

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -33,9 +34,7 @@ func Bars(d BarsData) template.HTML {
 		high = max(high, part(b.Value))
 		f.links = f.links || local(b.Href)
 	}
-	if high == 0 {
-		high = 1
-	}
+	high = cmp.Or(high, 1)
 	return f.draw(func(c *canvas, width float64) float64 {
 		const row, thick = 26.0, 12.0
 		names, values := 0.0, 0.0
@@ -243,9 +242,7 @@ func Waterfall(d WaterfallData) template.HTML {
 		end = max(end, part(s.Start)+part(s.MS))
 	}
 	f := figure{kind: "chart-waterfall", title: d.Title, desc: fmt.Sprintf("%s, %s", plural(len(d.Stages), "stage", "stages"), amount(end, "ms"))}
-	if end == 0 {
-		end = 1
-	}
+	end = cmp.Or(end, 1)
 	return f.draw(func(c *canvas, width float64) float64 {
 		const row, thick, head = 24.0, 12.0, 20.0
 		left, values := 0.0, 0.0

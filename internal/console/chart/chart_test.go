@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,31 +66,22 @@ func check(markup template.HTML) error {
 		if !ok {
 			continue
 		}
-		if !has(elements, start.Name.Local) {
+		if !slices.Contains(elements, start.Name.Local) {
 			return fmt.Errorf("element %s", start.Name.Local)
 		}
 		for _, a := range start.Attr {
 			switch name := a.Name.Local; {
-			case !has(attributes, name):
+			case !slices.Contains(attributes, name):
 				return fmt.Errorf("attribute %s of %s", name, start.Name.Local)
 			case name == "href" && !local(a.Value):
 				return fmt.Errorf("link to %q", a.Value)
 			case name == "class" && strings.Trim(a.Value, "abcdefghijklmnopqrstuvwxyz0123456789 -") != "":
 				return fmt.Errorf("class %q", a.Value)
-			case has(strings.Fields("viewBox width height x y x1 y1 x2 y2 rx r cx cy d points"), name) && strings.Trim(a.Value, "0123456789MLCVHvh., -") != "":
+			case slices.Contains(strings.Fields("viewBox width height x y x1 y1 x2 y2 rx r cx cy d points"), name) && strings.Trim(a.Value, "0123456789MLCVHvh., -") != "":
 				return fmt.Errorf("%s is %q", name, a.Value)
 			}
 		}
 	}
-}
-
-func has(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 var hostile = []string{"", "plain", "<script>alert(1)</script>", `"onload="alert(1)`, `' onfocus='x`, "]]>", "<!--", "&amp;&lt;", "%v%s%d", "javascript:alert(1)", "//elsewhere.example/", `/\elsewhere.example`,
@@ -302,7 +294,7 @@ func TestEveryClassHasItsRule(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range samples() {
 		for _, m := range regexp.MustCompile(`class="([^"]*)"`).FindAllStringSubmatch(string(s.picture+s.table), -1) {
-			for _, class := range strings.Fields(m[1]) {
+			for class := range strings.FieldsSeq(m[1]) {
 				seen[class] = true
 			}
 		}

@@ -44,9 +44,7 @@ func Furnish(ctx context.Context, dir string, o Options) (Project, error) {
 		o.Now = time.Now()
 	}
 	o.Now = o.Now.UTC().Truncate(time.Second)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Project{}, fmt.Errorf("find project: %w", err)

@@ -66,15 +66,9 @@ func New(o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Top <= 0 {
-		o.Top = DefaultTop
-	}
-	if o.MaxOwners <= 0 {
-		o.MaxOwners = DefaultOwners
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Top = cmp.Or(max(o.Top, 0), DefaultTop)
+	o.MaxOwners = cmp.Or(max(o.MaxOwners, 0), DefaultOwners)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	x := &Index{o: o, owners: map[string]*owner{}}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x
@@ -149,9 +143,7 @@ func (x *Index) Values(owner, facet, prefix string, limit int) (out []Value, err
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "facet", Msg: "unknown facet " + strconv.Quote(facet),
 			Try: "Use one of " + strings.Join(names[:], ", ") + "."}
 	}
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
+	limit = cmp.Or(max(limit, 0), DefaultLimit)
 	err = x.read(owner, func(t *table) {
 		s := x.run(t, &Selection{}, nil)
 		defer s.release()

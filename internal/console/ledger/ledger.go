@@ -67,18 +67,10 @@ func New(o Options) *Ledger {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Turns <= 0 {
-		o.Turns = DefaultTurns
-	}
-	if o.Owners <= 0 {
-		o.Owners = DefaultOwners
-	}
-	if o.Verify <= 0 {
-		o.Verify = DefaultVerify
-	}
-	if o.Reread <= 0 {
-		o.Reread = DefaultReread
-	}
+	o.Turns = cmp.Or(max(o.Turns, 0), DefaultTurns)
+	o.Owners = cmp.Or(max(o.Owners, 0), DefaultOwners)
+	o.Verify = cmp.Or(max(o.Verify, 0), DefaultVerify)
+	o.Reread = cmp.Or(max(o.Reread, 0), DefaultReread)
 	return &Ledger{o: o, owners: map[string]*owner{}}
 }
 
@@ -166,9 +158,7 @@ func (m *Match) has(t *Turn) bool {
 // newest first, and how many more there are. A zero since means no limit; a limit of 0
 // or less means 50. The caller owns the list.
 func (l *Ledger) Turns(owner string, since time.Time, limit int, m Match) (list []Turn, more int) {
-	if limit <= 0 {
-		limit = receipt.DefaultLimit
-	}
+	limit = cmp.Or(max(limit, 0), receipt.DefaultLimit)
 	turns := l.turns(owner)
 	if m.Before != "" {
 		at := slices.IndexFunc(turns, func(t *Turn) bool { return t.ID == m.Before })
@@ -196,9 +186,7 @@ func (l *Ledger) ShownIn(owner, claim string, limit int) (list []Turn, total int
 	if err != nil {
 		return nil, 0
 	}
-	if limit <= 0 {
-		limit = receipt.DefaultLimit
-	}
+	limit = cmp.Or(max(limit, 0), receipt.DefaultLimit)
 	for _, t := range l.turns(owner) {
 		if !slices.Contains(t.Claims, id) {
 			continue

@@ -1,6 +1,7 @@
 package adapt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -30,9 +31,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.HeldOut == 0 {
-		o.HeldOut = 0.15
-	}
+	o.HeldOut = cmp.Or(o.HeldOut, 0.15)
 	if o.HeldOut < 0 || o.HeldOut > 0.5 {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "held_out", Msg: "outside 0..0.5", Try: "Leave it out for 0.15."}
 	}

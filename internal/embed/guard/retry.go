@@ -62,8 +62,7 @@ func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, erro
 			return vectors, err
 		}
 		pause := wait
-		var t *embed.Throttled
-		if errors.As(err, &t) {
+		if t, ok := errors.AsType[*embed.Throttled](err); ok {
 			pause = max(pause, t.After)
 		}
 		select {

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,10 +55,8 @@ func TestEmbedQueryWeighsWords(t *testing.T) {
 	query := func(text string, weight func(string) float64) []float32 { return m.EmbedQuery(text, weight) }
 	only := func(keep ...string) func(string) float64 {
 		return func(w string) float64 {
-			for _, k := range keep {
-				if k == w {
-					return 0.5
-				}
+			if slices.Contains(keep, w) {
+				return 0.5
 			}
 			return 0
 		}

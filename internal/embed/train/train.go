@@ -275,9 +275,7 @@ func (o Options) tuneDefaults(pairs int) Options {
 func (o Options) common() Options {
 	o.Temperature = cmp.Or(max(o.Temperature, 0), 0.05)
 	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
-	if o.Hard == 0 {
-		o.Hard = 1
-	}
+	o.Hard = cmp.Or(o.Hard, 1)
 	o.Hard = max(o.Hard, 0)
 	if o.Weight == nil {
 		o.Weight = func(string) float64 { return 1 }

@@ -228,9 +228,7 @@ func (o Options) withDefaults() (Options, config.Config, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -260,8 +260,7 @@ func (l *line) decode(v any) error {
 
 // explain describes an error of encoding/json, with the field that is wrong.
 func explain(err error) (field, msg string) {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return kind.Field, "a " + kind.Value + " where " + kind.Type.String() + " belongs"
 	}
 	return "", "not valid JSON: " + err.Error()

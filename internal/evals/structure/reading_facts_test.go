@@ -173,7 +173,7 @@ func recordFacts(t testing.TB) []fact {
 			t.Fatal(err)
 		}
 		code := false
-		for _, block := range strings.Split(string(raw), "\n\n") {
+		for block := range strings.SplitSeq(string(raw), "\n\n") {
 			fences := strings.Count(block, "```")
 			skip := code || fences > 0
 			code = code != (fences%2 == 1)

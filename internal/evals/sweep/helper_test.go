@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,9 +36,7 @@ func small(t testing.TB, o dataset.Options, change ...map[string]string) *datase
 	t.Helper()
 	files := map[string]string{"corpus.jsonl": smallCorpus, "queries.jsonl": smallQuestions, "qrels/test.tsv": smallQrels}
 	for _, m := range change {
-		for name, text := range m {
-			files[name] = text
-		}
+		maps.Copy(files, m)
 	}
 	dir := filepath.Join(t.TempDir(), "small")
 	for name, text := range files {

@@ -95,8 +95,7 @@ func warningsOf(err error) (warnings []string, other error) {
 		}
 		return warnings, nil
 	}
-	var e *ken.Error
-	if errors.As(err, &e) && e.Code == ken.CodeCorrupt {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Code == ken.CodeCorrupt {
 		return []string{sentence(e)}, nil
 	}
 	return nil, err

@@ -172,7 +172,7 @@ func checkReferences(t *testing.T, doc object, v any, at string) {
 	case object:
 		if ref, ok := v["$ref"].(string); ok {
 			var target any = doc
-			for _, part := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+			for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 				o, _ := target.(object)
 				target = o[part]
 			}

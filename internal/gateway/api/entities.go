@@ -232,8 +232,7 @@ func (a *API) describeEntity(c *call) (*reply, error) {
 
 // nameField sets the field of an error about a name to the parameter at fault.
 func nameField(err error, field string) error {
-	var e *ken.Error
-	if errors.As(err, &e) && e.Field == "name" {
+	if e, ok := errors.AsType[*ken.Error](err); ok && e.Field == "name" {
 		own := *e
 		own.Field = field
 		return &own

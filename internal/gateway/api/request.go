@@ -34,8 +34,7 @@ func (c *call) readBody(w http.ResponseWriter) error {
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, c.r.Body, c.api.o.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			p := problemf(codeTooLarge, "The body is longer than %d bytes.", large.Limit)
 			p.Try = "Send less at once."
 			return p
@@ -214,7 +213,7 @@ func acceptable(r *http.Request, media string) error {
 	}
 	kind, _, _ := strings.Cut(media, "/")
 	best, weight := 0, 0.0 // how specific the matching range is, and its weight
-	for _, part := range strings.Split(strings.Join(lines, ","), ",") {
+	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		name, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -107,9 +108,7 @@ func (s *schemas) ref(t reflect.Type) *jsonschema.Schema {
 // newSchemas creates a schema for every type of the routes' bodies and answers.
 func newSchemas(routes []*route) (*schemas, error) {
 	s := &schemas{names: map[reflect.Type]string{}, all: map[string]*jsonschema.Schema{}}
-	for t, name := range namedTypes {
-		s.names[t] = name
-	}
+	maps.Copy(s.names, namedTypes)
 	sent := map[reflect.Type]bool{}
 	for _, r := range routes {
 		for _, t := range []reflect.Type{r.body, r.answer} {
@@ -147,8 +146,8 @@ func embeds(t, other reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && (f.Type == other || embeds(f.Type, other)) {
+	for f := range t.Fields() {
+		if f.Anonymous && (f.Type == other || embeds(f.Type, other)) {
 			return true
 		}
 	}

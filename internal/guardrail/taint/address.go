@@ -57,10 +57,9 @@ var endings = set(`
 // address reads a URL, or a host with or without a path, and reports whether it is
 // certainly one.
 func (t *tokens) address(c string) bool {
-	scheme := false
-	rest := c
-	if i := strings.Index(c, "://"); i >= 0 {
-		rest, scheme = c[i+3:], true
+	_, rest, scheme := strings.Cut(c, "://")
+	if !scheme {
+		rest = c
 	}
 	rest = strings.TrimLeft(rest, "/")
 	if i := strings.IndexByte(rest, '@'); i >= 0 && !strings.Contains(rest[:i], "/") { // user and password

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/guardrail/taint"
 )
 
-// session is a set of as many claims as a session keeps, some hundred words each.
+// session returns a set of as many claims as a session holds, with about a hundred words each.
 func session() *taint.Set {
 	s := taint.NewSet()
 	for i := range 64 {

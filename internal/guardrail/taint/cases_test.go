@@ -17,7 +17,7 @@ type example struct {
 	want            bool
 }
 
-// examples reads a file of testdata: see its head.
+// examples reads a file of testdata; its first lines describe the format.
 func examples(t testing.TB, file string) (out []example) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", file))
@@ -60,7 +60,7 @@ func check(e *example) []taint.Match {
 	return s.Check(e.args, slices.Values(e.trusted))
 }
 
-// What steers an agent is found, and what agents do all day is not.
+// Calls that untrusted text controls are found; ordinary calls are not.
 func TestCases(t *testing.T) {
 	for _, file := range []string{"cases.txt", "fresh.txt"} {
 		var right, missed, wrong int

@@ -58,9 +58,9 @@ func records(t testing.TB) (out []string) {
 	return out
 }
 
-// Real texts of people who never met, some as claims and some as what an agent
-// writes: none steers the other, so whatever is found is a false alarm. Each is
-// looked at against a whole session's worth of claims.
+// These are real texts of unrelated people, some as claims and some as arguments of calls.
+// None repeats another, so each match is a false positive. Each is checked against as many
+// claims as a session holds.
 func TestUnrelatedTextsAreClean(t *testing.T) {
 	race.SkipLong(t)
 	adr, chat, talk, code := records(t), corpus(t, "beam-dev", 2), corpus(t, "locomo-dev", 2), corpus(t, "cosqa-dev", 3)

@@ -257,8 +257,6 @@ func follows(a []word, norm, next string) bool {
 // compared.
 func short(w []word) []word { return w[:min(len(w), maxWords)] }
 
-func (x *injectedSentence) short() []word { return short(x.text.words) }
-
 // swapped reports whether two sentences with the same verb have subject and object
 // exchanged.
 func swapped(a, b []word) bool {

@@ -16,7 +16,7 @@ const (
 
 // covers reports whether x says everything that t says.
 func (x *injectedSentence) covers(t *text) bool {
-	v := (&pair{old: &x.text, new: t, alignment: align(x.short(), short(t.words))}).judge()
+	v := (&pair{old: &x.text, new: t, alignment: align(short(x.text.words), short(t.words))}).judge()
 	switch v.Relation {
 	case Same, Restates:
 		return true

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -185,12 +186,8 @@ var (
 // endsInEmoticon reports whether a sentence ends in an emoticon or in laughter.
 func endsInEmoticon(text string) bool {
 	text = strings.TrimRight(text, " .!")
-	for _, face := range [...]string{":)", ":-)", ";)", ";-)", ":D", ":-D", ":P", "xD", "^^", "haha", "hahaha", "lol", "mdr", "kkk", "jaja", "jajaja", "rsrs", "笑)", "(笑", "（笑）"} {
-		if strings.HasSuffix(text, face) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{":)", ":-)", ";)", ";-)", ":D", ":-D", ":P", "xD", "^^", "haha", "hahaha", "lol", "mdr", "kkk", "jaja", "jajaja", "rsrs", "笑)", "(笑", "（笑）"},
+		func(face string) bool { return strings.HasSuffix(text, face) })
 }
 
 // isExclamation reports whether words contain an exclamation such as "must be amazing", whose "must"

@@ -28,12 +28,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.FactChars <= 0 {
-		o.FactChars = DefaultFactChars
-	}
-	if o.SummaryChars <= 0 {
-		o.SummaryChars = DefaultSummaryChars
-	}
+	o.FactChars = cmp.Or(max(o.FactChars, 0), DefaultFactChars)
+	o.SummaryChars = cmp.Or(max(o.SummaryChars, 0), DefaultSummaryChars)
 	o.FactChars, o.SummaryChars = max(o.FactChars, 80), max(o.SummaryChars, 200)
 	return o
 }
@@ -94,12 +90,7 @@ func factsOf(all []speech) int {
 const mostInSummary = 40
 
 func containsFold(list []string, s string) bool {
-	for _, x := range list {
-		if strings.EqualFold(x, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x string) bool { return strings.EqualFold(x, s) })
 }
 
 // candidate is a sentence that may become a statement.
@@ -361,12 +352,7 @@ func (p *picker) isDuplicate(c *candidate) bool {
 // sentence has a term that the other lacks, they are about different things: "The mailer
 // service is owned by Cy." and "The auth service is owned by Cy."
 func covers(terms, of []string) bool {
-	for _, t := range of {
-		if !contains(terms, t) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(of, func(t string) bool { return !slices.Contains(terms, t) })
 }
 
 // equalFigures reports whether two candidates have the same numbers and are both

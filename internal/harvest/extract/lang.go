@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -255,12 +256,9 @@ func (c *cues) form(text string) string {
 
 // has reports whether a sentence contains one of the phrases.
 func (c *cues) has(form string, phrases []string) bool {
-	for _, p := range phrases {
-		if c.unspaced && strings.Contains(form, p) || !c.unspaced && strings.Contains(form, " "+p+" ") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool {
+		return c.unspaced && strings.Contains(form, p) || !c.unspaced && strings.Contains(form, " "+p+" ")
+	})
 }
 
 // starts reports whether a sentence starts with one of the phrases. A name or a word such as "ok" may

@@ -472,7 +472,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	}
 	stop := at + len(line)
 	at += len(line) - len(core)
-	if n := len(out); was && !item && n > 0 && r.joins(r.text[out[n-1].start:out[n-1].end], core) {
+	if n := len(out); was && !item && n > 0 && r.joins(r.text[out[n-1].start:out[n-1].end]) {
 		out[n-1].end = stop
 	} else {
 		out = append(out, passage{at, stop, item})
@@ -504,10 +504,10 @@ const (
 	narrowest = 70  // minimum length of the longest line if there is only one break, which may be chance
 )
 
-// joins reports whether a line continues the one before. It does behind a comma, behind a word that
+// joins reports whether the next line continues the line before. It does behind a comma, behind a word that
 // ends no sentence, and where the text was broken to fit a width. In chats a new line is a new
 // sentence, with or without a capital.
-func (r *reader) joins(before, line string) bool {
+func (r *reader) joins(before string) bool {
 	switch last, _ := utf8.DecodeLastRuneInString(before); {
 	case strings.ContainsRune(sentenceEnds, last):
 		return false

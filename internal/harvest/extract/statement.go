@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,7 +143,7 @@ func (s *sentence) with(c *sentence, text string) *sentence {
 	j.full, j.words = j.text, wordsOf(j.text)
 	known, sum := analysis.Terms(s.text), 0.0
 	for _, t := range analysis.Terms(c.text) {
-		if !vague()[t] && !contains(known, t) {
+		if !vague()[t] && !slices.Contains(known, t) {
 			sum++
 		}
 	}
@@ -150,15 +151,6 @@ func (s *sentence) with(c *sentence, text string) *sentence {
 		return nil
 	}
 	return &j
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // resultBytes is how many bytes are read at each end of a tool's result.
@@ -223,12 +215,8 @@ func saysFailure(line string) bool {
 			return true
 		}
 	}
-	for _, within := range [...]string{": error:", " error: ", "command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find", "Exception:", "Error: ", "undefined: ", " FAILED", "connection refused", "Connection refused"} {
-		if strings.Contains(line, within) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{": error:", " error: ", "command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find", "Exception:", "Error: ", "undefined: ", " FAILED", "connection refused", "Connection refused"},
+		func(within string) bool { return strings.Contains(line, within) })
 }
 
 // clip shortens s to n characters, at a space, and ends it with an ellipsis. A

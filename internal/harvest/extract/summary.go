@@ -472,12 +472,8 @@ func writes(name string, args map[string]any) bool {
 	case "view":
 		return false
 	}
-	for _, verb := range [...]string{"write", "edit", "create", "replace", "patch", "insert", "append", "update"} {
-		if strings.Contains(name, verb) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"write", "edit", "create", "replace", "patch", "insert", "append", "update"},
+		func(verb string) bool { return strings.Contains(name, verb) })
 }
 
 // argument returns the first of the named arguments that is text. A list of words is joined.

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -256,9 +257,7 @@ func patched(text, where string) []change {
 	var out []change
 	for _, f := range patch.Parse(text) {
 		c := change{path: cleanPath(f.Path), to: cleanPath(f.To), op: f.Op, old: f.Old, new: f.New, full: f.Op == patch.Add, context: f.Context}
-		if c.path == "" {
-			c.path = where
-		}
+		c.path = cmp.Or(c.path, where)
 		if c.path != "" && len(out) < maxPaths {
 			out = append(out, c)
 		}

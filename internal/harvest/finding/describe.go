@@ -2,6 +2,7 @@ package finding
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -195,12 +196,7 @@ func sentence(s string) string {
 var planted = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b`)
 
 func abbreviated(s string) bool {
-	for _, a := range []string{"e.g", "i.e", "etc", "vs", "cf", "Dr", "Mr", "No", "approx"} {
-		if strings.HasSuffix(s, a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"e.g", "i.e", "etc", "vs", "cf", "Dr", "Mr", "No", "approx"}, func(a string) bool { return strings.HasSuffix(s, a) })
 }
 
 // captures returns the distinct first groups of a pattern's matches.

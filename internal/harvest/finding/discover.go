@@ -1,9 +1,11 @@
 package finding
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -171,9 +173,7 @@ const (
 // left out. So are outputs half of which was injected into this session: what Ken
 // said is not learned again.
 func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
-	if chars <= 0 {
-		chars = ingestChars
-	}
+	chars = cmp.Or(max(chars, 0), ingestChars)
 	var said [][]string
 	for _, in := range tr.Injected {
 		said = append(said, words(in.Text))
@@ -184,7 +184,7 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 	seen := map[string]bool{}
 	for i := len(calls) - 1; i >= 0 && len(out) < MaxIngested; i-- {
 		c := &calls[i]
-		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || secret(c) {
+		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || slices.ContainsFunc(c.Paths, isSensitive) {
 			continue
 		}
 		text := strings.TrimSpace(clean.Text(shown(c.Output)))
@@ -201,15 +201,6 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 		out = append(out, ingested(c, tr.Info, key, text))
 	}
 	return out
-}
-
-func secret(c *Call) bool {
-	for _, p := range c.Paths {
-		if isSensitive(p) {
-			return true
-		}
-	}
-	return false
 }
 
 func ingested(c *Call, info session.Info, key, text string) ken.Claim {

@@ -331,12 +331,7 @@ func thinks(text string) bool {
 // to store something, to hide something from the user, or to forget the rules.
 func givesOrders(text string) bool {
 	s := plain(text)
-	for _, re := range injections {
-		if re.MatchString(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(injections, func(re *lazyregexp.Regexp) bool { return re.MatchString(s) })
 }
 
 // suggests reports whether a text proposes something and does not state it.

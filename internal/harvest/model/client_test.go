@@ -186,7 +186,7 @@ func TestLogHoldsNoText(t *testing.T) {
 		t.Fatal("nothing was logged")
 	}
 	for _, e := range tr.Entries {
-		for _, word := range strings.Fields(e.Message.Text) {
+		for word := range strings.FieldsSeq(e.Message.Text) {
 			if len(word) > 7 && strings.Contains(b.String(), word) && word != "messages" {
 				t.Errorf("the log has %q:\n%s", word, b.String())
 			}

@@ -87,8 +87,7 @@ func (c *Client) complaint(said string, talk []turn) string {
 
 // exitReason describes how a program ended.
 func exitReason(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ProcessState.String()
 	}
 	return "it could not be started"

@@ -283,18 +283,14 @@ type Client struct {
 func New(o Options) *Client {
 	o.Timeout = orDefault(o.Timeout, 2*time.Minute)
 	o.Window = max(orDefault(o.Window, 32_000), 2000)
-	if o.MaxFacts == 0 {
-		o.MaxFacts = 30
-	}
+	o.MaxFacts = cmp.Or(o.MaxFacts, 30)
 	o.MaxFacts = max(o.MaxFacts, 0)
 	o.FactChars = orDefault(o.FactChars, 300)
 	o.SummaryChars = orDefault(o.SummaryChars, 1500)
 	if o.Count == nil {
 		o.Count = estimate
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	c := &Client{opts: o, address: withoutPassword(o.BaseURL)}
 	switch {
 	case len(o.Command) > 0:

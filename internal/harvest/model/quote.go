@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -124,12 +125,7 @@ func supports(quote, text string) bool {
 	for _, t := range analysis.Terms(quote) {
 		said[t] = true
 	}
-	for _, t := range analysis.Terms(text) {
-		if said[t] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(analysis.Terms(text), func(t string) bool { return said[t] })
 }
 
 // endpointMessage returns "URL did something (500): the endpoint's message". Some endpoints

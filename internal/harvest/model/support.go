@@ -81,21 +81,7 @@ func (l *factChecker) supported(i int, text, quote string) bool {
 	if len(told) == 0 || strings.ContainsFunc(text, analysis.Unspaced) {
 		return true
 	}
-	for _, t := range told {
-		if own.terms[t] && (short || hasTerm(quote, t)) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasTerm(text, term string) bool {
-	for _, t := range analysis.Terms(text) {
-		if t == term {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(told, func(t string) bool { return own.terms[t] && (short || slices.Contains(analysis.Terms(quote), t)) })
 }
 
 // hasNumbers reports whether all numbers of a text were said. If the day of the message is
@@ -107,12 +93,9 @@ func (s *supportWords) hasNumbers(text, day string, near *supportWords) bool {
 	if day != "" && relativeDay.MatchString(s.folded) {
 		folded = writtenDate.ReplaceAllString(folded, " ")
 	}
-	for _, n := range numbersIn(folded) {
-		if !s.numbers[n] && !ofDay(n, folded, day) && !near.hasNameWithNumber(folded, n) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(numbersIn(folded), func(n string) bool {
+		return !s.numbers[n] && !ofDay(n, folded, day) && !near.hasNameWithNumber(folded, n)
+	})
 }
 
 // ofDay reports whether n is a year near a day, or the day's month or day within a date of the
@@ -128,12 +111,7 @@ func ofDay(n, text, day string) bool {
 	if n != strconv.Itoa(int(at.Month())) && n != strconv.Itoa(at.Day()) {
 		return false
 	}
-	for _, date := range writtenDate.FindAllString(text, -1) {
-		if slices.Contains(numbersIn(date), n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(writtenDate.FindAllString(text, -1), func(date string) bool { return slices.Contains(numbersIn(date), n) })
 }
 
 // hasNameWithNumber reports whether a number of a text is part of a name that was said: of one
@@ -157,12 +135,7 @@ func (s *supportWords) hasNameWithNumber(text, number string) bool {
 
 // hasNames reports whether all names of a text were said in s or in near, which may be nil.
 func (s *supportWords) hasNames(text string, near *supportWords) bool {
-	for _, n := range namesIn(text) {
-		if !s.hasName(n) && (near == nil || !near.hasName(n)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(namesIn(text), func(n string) bool { return !s.hasName(n) && (near == nil || !near.hasName(n)) })
 }
 
 // hasName reports whether a name was said, also in another case or with another ending.

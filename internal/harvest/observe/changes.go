@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -258,11 +259,7 @@ func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]fileStat
 
 // changed returns the files whose state differs from before.
 func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (paths []string, err error) {
-	var were []string
-	for p := range before {
-		were = append(were, p)
-	}
-	now, err := g.dirty(ctx, were)
+	now, err := g.dirty(ctx, slices.Collect(maps.Keys(before)))
 	if err != nil {
 		return nil, err
 	}

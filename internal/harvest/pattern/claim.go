@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,9 +68,7 @@ type found struct {
 // scope, or of a project if there is no scope.
 func Key(s Source, name string, info session.Info) string {
 	where := info.Scope.String()
-	if where == "" {
-		where = info.Project
-	}
+	where = cmp.Or(where, info.Project)
 	sum := sha256.Sum256([]byte(where + "\x00" + prefixes[s] + name))
 	return "pattern:" + string(s) + ":" + hex.EncodeToString(sum[:12])
 }

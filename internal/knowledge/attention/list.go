@@ -47,12 +47,8 @@ func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	if o.Age <= 0 {
-		o.Age = DefaultAge
-	}
-	if o.Below <= 0 {
-		o.Below = DefaultBelow
-	}
+	o.Age = cmp.Or(max(o.Age, 0), DefaultAge)
+	o.Below = cmp.Or(max(o.Below, 0), DefaultBelow)
 	l := lister{src: src, o: o}
 	var items []Item
 	var err error

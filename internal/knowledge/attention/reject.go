@@ -98,7 +98,7 @@ func next(tx store.ShelfTx, prefix string) (string, error) {
 		}
 	}
 	n++
-	return fmt.Sprintf("%s%016x", prefix, n), tx.Put(keyCount, []byte(fmt.Sprint(n)))
+	return fmt.Sprintf("%s%016x", prefix, n), tx.Put(keyCount, fmt.Append(nil, n))
 }
 
 // trim deletes the first keys beyond the last most.

@@ -245,7 +245,7 @@ func Example() string {
 // wrap breaks a text into lines of at most width characters.
 func wrap(text string, width int) (lines []string) {
 	line := ""
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		if line != "" && len(line)+1+len(w) > width {
 			lines, line = append(lines, line), ""
 		}

@@ -134,7 +134,7 @@ func TestWriteIsReadBackAsTheDefault(t *testing.T) {
 			t.Errorf("no %s in\n%s", k.name, b)
 		}
 	}
-	for _, l := range strings.Split(string(b), "\n") {
+	for l := range strings.SplitSeq(string(b), "\n") {
 		if len(l) > 90 {
 			t.Errorf("%d characters: %s", len(l), l)
 		}

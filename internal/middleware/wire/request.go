@@ -157,7 +157,7 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	var err error
 	switch d {
 	case Responses:
-		r.addInstructions(instructions(f.instructions))
+		r.addInstructions(f.instructions.text()) // a string; only in a stored response they may be items
 		err = r.input(f.input)
 	case Messages:
 		r.addInstructions(system(f.system))

@@ -7,10 +7,6 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// instructions reads the instructions of a Responses request, which are a string. (In a stored
-// response they may be items.)
-func instructions(v value) string { return v.text() }
-
 // input reads the conversation of a Responses request: a string, or items.
 func (r *Request) input(v value) (err error) {
 	switch {

@@ -397,7 +397,7 @@ func TestAnAnswerThatComesBackIsTheSame(t *testing.T) {
 			wire.Messages: `[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"n","input":{}},{"type":"text","text":"b"}]`,
 			wire.Chat:     `{"role":"assistant","content":"a","reasoning_content":"t","tool_calls":[{"id":"1","function":{"name":"n","arguments":"{}"}}]}`,
 		}[d]
-		a, ok := wire.ParseAnswer(d, []byte(fmt.Sprintf(tt.answer, said)))
+		a, ok := wire.ParseAnswer(d, fmt.Appendf(nil, tt.answer, said))
 		r := parsed(t, d, fmt.Sprintf(tt.request, said))
 		if diff := cmp.Diff([]ken.Message{a.Message}, r.Messages); diff != "" || !ok {
 			t.Errorf("%s: %v %s", d, ok, diff)

@@ -202,9 +202,6 @@ type Options struct {
 	// Filter selects the claims that may be asked for; the zero value means the default filter of
 	// recall. Other claims still count as part of the collection.
 	Filter ken.Filter
-	// Has reports whether a term of package analysis occurs in the collection. Set it if seq is not
-	// the complete collection. Nil means that only the claims in seq count.
-	Has func(term string) bool
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -220,25 +220,6 @@ func TestWhatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// Has covers the records that were not read.
-func TestHas(t *testing.T) {
-	o := knownitem.Options{N: 120, Kinds: []knownitem.Kind{knownitem.KindAbsent}}
-	free := generate(t, notes(), o)
-	if !slices.ContainsFunc(free.Questions, func(q knownitem.Question) bool { return strings.Contains(q.Text, "violin") }) {
-		t.Fatalf("nobody asks for a violin: %v", free.Questions)
-	}
-	o.Has = func(term string) bool { return term == analysis.Stem("violin") }
-	for _, q := range generate(t, notes(), o).Questions {
-		if strings.Contains(q.Text, "violin") {
-			t.Errorf("%s: the collection has it", q.Text)
-		}
-	}
-	o.Has = func(string) bool { return true }
-	if set := generate(t, notes(), o); len(set.Questions) > 0 || set.Lacking[knownitem.KindAbsent] != 120 {
-		t.Errorf("%v, lacking %v: the collection has everything", set.Questions, set.Lacking)
-	}
-}
-
 func TestErrors(t *testing.T) {
 	for name, o := range map[string]knownitem.Options{
 		"negative": {N: -1}, "unknown kind": {Kinds: []knownitem.Kind{"riddle"}}, "kind twice": {Kinds: []knownitem.Kind{"absent", "absent"}},

@@ -257,9 +257,7 @@ func (m *maker) smallTalk() *unanswered {
 }
 
 // has reports whether the collection contains a term.
-func (m *maker) has(term string) bool {
-	return m.c.has[term] > 0 || m.o.Has != nil && m.o.Has(term)
-}
+func (m *maker) has(term string) bool { return m.c.has[term] > 0 }
 
 // absent returns questions that alternate between topics of everyday life and technology that the
 // collection does not mention, and invented names.

@@ -70,14 +70,6 @@ func (g *Gate) Record(t Trial) {
 	}
 }
 
-// Mean returns the mean difference of the trials since the gate was opened or closed.
-func (g *Gate) Mean() float64 {
-	if g.Trials == 0 {
-		return 0
-	}
-	return g.Sum / float64(g.Trials)
-}
-
 // Wealth returns the wealth of betting on the learned order, and the wealth at which the gate
 // opens.
 func (g *Gate) Wealth() (have, need float64) { return math.Exp(g.For), 1 / Doubt }

@@ -134,15 +134,9 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Lease <= 0 {
-		o.Lease = 5 * time.Minute
-	}
-	if o.Attempts <= 0 {
-		o.Attempts = 8
-	}
-	if o.Lost <= 0 {
-		o.Lost = 3
-	}
+	o.Lease = cmp.Or(max(o.Lease, 0), 5*time.Minute)
+	o.Attempts = cmp.Or(max(o.Attempts, 0), 8)
+	o.Lost = cmp.Or(max(o.Lost, 0), 3)
 	if o.Jitter == nil {
 		o.Jitter = mathrand.Float64
 	}

@@ -58,8 +58,8 @@ func fill(v reflect.Value) {
 			v.Set(reflect.New(v.Type().Elem()))
 			set(v.Elem())
 		case reflect.Struct:
-			for i := range v.NumField() {
-				set(v.Field(i))
+			for _, field := range v.Fields() {
+				set(field)
 			}
 		case reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), 2, 2))

@@ -65,9 +65,7 @@ func New(o HandleOptions) *Session {
 	}
 	o.Actor.Type = cmp.Or(o.Actor.Type, "agent")
 	o.Actor.ID = cmp.Or(o.Actor.ID, o.About.Agent)
-	if o.LogWait <= 0 {
-		o.LogWait = time.Second
-	}
+	o.LogWait = cmp.Or(max(o.LogWait, 0), time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -320,9 +318,7 @@ const defaultRecall = 5
 // Recall returns the claims that match a question, best first. An empty question
 // returns the newest. The audit trail does not record recalls.
 func (s *Session) Recall(ctx context.Context, question string, o RecallOptions) ([]ken.Claim, error) {
-	if o.Limit <= 0 {
-		o.Limit = defaultRecall
-	}
+	o.Limit = cmp.Or(max(o.Limit, 0), defaultRecall)
 	if o.Scopes == nil {
 		o.Scopes = s.o.About.Scopes
 	}

@@ -80,9 +80,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.MaxMessageBytes <= 0 {
-		o.MaxMessageBytes = defaultMessageBytes
-	}
+	o.MaxMessageBytes = cmp.Or(max(o.MaxMessageBytes, 0), defaultMessageBytes)
 	o.MaxMessageBytes = max(o.MaxMessageBytes, minMessageBytes)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, caches: map[string]*list.Element{}, used: list.New()}

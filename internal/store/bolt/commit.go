@@ -201,8 +201,7 @@ func (s *Store) try(r *request, t *txn) (err error) {
 
 // storageError wraps the error of a failed commit or index write.
 func storageError(err error) error {
-	var e *ken.Error
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*ken.Error](err); ok {
 		return err
 	}
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: "write to storage", Err: err,

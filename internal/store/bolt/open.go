@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -457,9 +458,7 @@ type Options struct {
 type Progress func(stage string, done, total int)
 
 func (o Options) withDefaults() Options {
-	if o.Owner == "" {
-		o.Owner = ken.DefaultOwner
-	}
+	o.Owner = cmp.Or(o.Owner, ken.DefaultOwner)
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
@@ -469,12 +468,8 @@ func (o Options) withDefaults() Options {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.LockTimeout == 0 {
-		o.LockTimeout = 500 * time.Millisecond
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.LockTimeout = cmp.Or(o.LockTimeout, 500*time.Millisecond)
 	return o
 }
 

@@ -27,9 +27,7 @@ const defaultLimit = 10
 // turn combines several searches; see package retriever.
 func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
+	limit = cmp.Or(max(limit, 0), defaultLimit)
 	if q.Filter.Now.IsZero() {
 		q.Filter.Now = s.o.Now()
 	}

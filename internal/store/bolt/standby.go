@@ -374,15 +374,11 @@ func (l *likenessScale) join(n, old []float32) []float32 {
 	ratio := math.Float64frombits(l.ratio.Load())
 	if pairs >= minPairs && sumNew > 0 && sumOld > 0 {
 		now := sumOld / sumNew
-		if ratio == 0 {
-			ratio = now
-		}
+		ratio = cmp.Or(ratio, now)
 		ratio += (now - ratio) / 4
 		l.ratio.Store(math.Float64bits(ratio))
 	}
-	if ratio == 0 {
-		ratio = 1
-	}
+	ratio = cmp.Or(ratio, 1)
 	out := make([]float32, len(n))
 	for i := range n {
 		switch c := float32(ratio) * n[i]; {

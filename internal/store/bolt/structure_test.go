@@ -157,7 +157,7 @@ func mentioning(names ...string) store.OutlineOptions { return store.OutlineOpti
 // knower assigns a claim to those of its words that name something already, or
 // introduce it.
 func knower(s store.Structure, c *ken.Claim) {
-	for _, word := range strings.Fields(c.Text) {
+	for word := range strings.FieldsSeq(c.Text) {
 		name, introduced := strings.CutSuffix(word, ":")
 		if introduced || s.Known([]string{name})[0] {
 			c.Entities, c.AssignedBy = append(c.Entities, name), ken.AssignedByRules

@@ -281,8 +281,7 @@ func (w *written) MarshalJSON() ([]byte, error) {
 		k := keptOutcome{ID: o.ID, Changed: o.Changed}
 		if o.Err != nil {
 			k.Code, k.Msg, k.Try = ken.CodeInternal, o.Err.Error(), ken.Hint(o.Err)
-			var e *ken.Error
-			if errors.As(o.Err, &e) {
+			if e, ok := errors.AsType[*ken.Error](o.Err); ok {
 				k.Code, k.Field, k.Msg = e.Code, e.Field, e.Msg
 			}
 		}

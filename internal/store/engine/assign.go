@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -176,9 +177,7 @@ func callAssign(c *ken.Claim, env store.Env) (ok bool) {
 			return
 		}
 		log := env.Log
-		if log == nil {
-			log = slog.Default()
-		}
+		log = cmp.Or(log, slog.Default())
 		log.Error("a claim's text could not be read; the claim is kept unfiled", "claim", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}()
 	env.Assign(c)
@@ -206,9 +205,7 @@ func keepFiled(have, c *ken.Claim) {
 		now.Entities = addNames(was.Entities, given.Entities)
 		now.Constraint = was.Constraint || given.Constraint
 		now.Candidate = !now.Constraint && (was.Candidate || given.Candidate)
-		if now.Aspect == "" {
-			now.Aspect = given.Aspect
-		}
+		now.Aspect = cmp.Or(now.Aspect, given.Aspect)
 	}
 	setFiled(c, now)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"time"
@@ -232,9 +233,7 @@ func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*st
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "a claim that is " + string(c.Status) + " and has not expired can't be archived",
 			Try: "Supersede it with the claim that replaces it, or dispute it."}
 	}
-	if reason == "" {
-		reason = why
-	}
+	reason = cmp.Or(reason, why)
 	return newEvent(ken.EventArchived, c, store.Payload{Reason: clean.Text(reason), Actor: actor}, env)
 }
 

@@ -97,7 +97,7 @@ func cell(name, value string) any {
 	switch name {
 	case "tags", "entities":
 		var list []string
-		for _, v := range strings.Split(value, ";") {
+		for v := range strings.SplitSeq(value, ";") {
 			if v = strings.TrimSpace(v); v != "" {
 				list = append(list, v)
 			}

@@ -7,6 +7,7 @@
 package foreign
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -203,9 +204,7 @@ func (out *output) put(n int, c ken.Claim, id string) {
 		c.Key = contentKey(string(out.format), c.Heading, c.Text)
 	}
 	c.Kind, c.Status, c.Confidence, c.Importance, c.SourceType = ken.KindFact, ken.StatusObserved, 1, 0.5, "import"
-	if c.Source == "" {
-		c.Source = out.o.Name
-	}
+	c.Source = cmp.Or(c.Source, out.o.Name)
 	switch {
 	case out.o.Vouched || len(c.Evidence) == 0 && out.o.Word.Kind != "":
 		c.Evidence = []ken.Evidence{out.o.Word}

@@ -175,8 +175,7 @@ func TestReadReportsTheReadersError(t *testing.T) {
 	if len(got) != 2 || got[0].Err != nil || !errors.Is(got[1].Err, io.ErrUnexpectedEOF) || got[1].N != 2 {
 		t.Fatalf("got %+v", got)
 	}
-	var e *ken.Error
-	if errors.As(got[1].Err, &e) {
+	if _, ok := errors.AsType[*ken.Error](got[1].Err); ok {
 		t.Error("a broken reader looks like a bad line")
 	}
 }

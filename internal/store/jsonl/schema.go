@@ -24,7 +24,7 @@ func Schema() ([]byte, error) {
 	}
 	known := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time](): {Description: timeForms, AnyOf: []*jsonschema.Schema{
-			{Type: "string", Format: "date-time"}, {Type: "string", Format: "date"}, {Type: "number", Minimum: jsonschema.Ptr(0.0)}}},
+			{Type: "string", Format: "date-time"}, {Type: "string", Format: "date"}, {Type: "number", Minimum: new(0.0)}}},
 		reflect.TypeFor[json.RawMessage]():  {Description: "any JSON value"},
 		reflect.TypeFor[ken.Trust]():        oneOf("unknown", "external", "agent", "operator"),
 		reflect.TypeFor[ken.Status]():       oneOf(words(ken.Statuses())...),

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -57,29 +58,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxConcurrent <= 0 {
-		o.MaxConcurrent = 2 * runtime.GOMAXPROCS(0)
-	}
+	o.MaxConcurrent = cmp.Or(max(o.MaxConcurrent, 0), 2*runtime.GOMAXPROCS(0))
 	if o.MaxTerms <= 0 || o.MaxTerms > 64 { // scored.has has a bit for each
 		o.MaxTerms = 24
 	}
-	if o.MaxPostings == 0 {
-		o.MaxPostings = 25_000
-	}
-	if o.K1 <= 0 {
-		o.K1 = 1.5
-	}
-	if o.B == 0 {
-		o.B = 1
-	}
-	if o.ShortLength == 0 {
-		o.ShortLength = 20
-	}
+	o.MaxPostings = cmp.Or(o.MaxPostings, 25_000)
+	o.K1 = cmp.Or(max(o.K1, 0), 1.5)
+	o.B = cmp.Or(o.B, 1)
+	o.ShortLength = cmp.Or(o.ShortLength, 20)
 	o.B = max(o.B, 0)
 	o.ShortLength = max(o.ShortLength, 0)
-	if o.LockTimeout <= 0 {
-		o.LockTimeout = time.Second
-	}
+	o.LockTimeout = cmp.Or(max(o.LockTimeout, 0), time.Second)
 	return o
 }
 

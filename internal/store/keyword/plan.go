@@ -291,9 +291,7 @@ type Result struct {
 // returns ctx's error when ctx ends first, and ErrCorrupt when the files are damaged. A
 // text without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
-	if q.Limit <= 0 {
-		q.Limit = 50
-	}
+	q.Limit = cmp.Or(max(q.Limit, 0), 50)
 	terms := analysis.Terms(q.Text)
 	if len(terms) == 0 {
 		return Result{}, ctx.Err()

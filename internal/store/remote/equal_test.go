@@ -202,8 +202,7 @@ func compareAnswers(t *testing.T, s *served, ids []string) {
 }
 
 func codeOf(err error) ken.Code {
-	var e *ken.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ken.Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -231,8 +231,7 @@ func (c *session) introduce(forms string, mine welcome, refuse func(*ken.Error) 
 // decode decodes a request. The caller sends an error to the client if isRefusal.
 func (c *session) decode(f frame, v any) error {
 	err := c.peer.request(f.kind).Decode(f.body, v)
-	var unknown *codec.UnknownError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*codec.UnknownError](err); ok {
 		return &ken.Error{Code: ken.CodeRefused, Field: unknown.Field, Try: "Update that process, or leave the field empty.",
 			Msg: fmt.Sprintf("the process that holds the store, version %s of ken, does not know this field of version %s; nothing was done", programVersion(), c.version)}
 	}

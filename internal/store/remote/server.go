@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -72,12 +73,8 @@ type Server struct {
 // NewServer returns a server for a store that is not open yet. The caller must then call
 // either Ready or Fail, once.
 func NewServer(o ServerOptions) *Server {
-	if o.Silence <= 0 {
-		o.Silence = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Silence = cmp.Or(max(o.Silence, 0), 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Valid == nil {
 		o.Valid = func() bool { return true }
 	}
@@ -322,8 +319,7 @@ func (c *session) admit(mine welcome, refuse func(*ken.Error) bool) bool {
 	c.s.mu.Unlock()
 	if err != nil {
 		e := &ken.Error{Code: ken.CodeUnavailable, Msg: "the store could not be opened", Err: err, Try: ken.Hint(err)}
-		var known *ken.Error
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*ken.Error](err); ok {
 			e.Code = known.Code
 		}
 		return refuse(e)

@@ -75,8 +75,7 @@ func (h shelf) begin(ctx context.Context, kind byte) (t *transaction, known bool
 
 // unsent returns err with Sent false if it is a LostError, because nothing was changed.
 func unsent(err error) error {
-	var l *LostError
-	if errors.As(err, &l) {
+	if l, ok := errors.AsType[*LostError](err); ok {
 		return &LostError{Err: l.Err}
 	}
 	return err

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -316,20 +317,14 @@ func (o Options) withDefaults() Options {
 	if o.OnPutAway == nil {
 		o.OnPutAway = func(string) {}
 	}
-	if o.Wait <= 0 {
-		o.Wait = 10 * time.Second
-	}
+	o.Wait = cmp.Or(max(o.Wait, 0), 10*time.Second)
 	if o.RuntimeDir == "" {
 		if o.RuntimeDir = os.Getenv("XDG_RUNTIME_DIR"); o.RuntimeDir == "" {
 			o.RuntimeDir = os.TempDir()
 		}
 	}
-	if o.CheckSocket <= 0 {
-		o.CheckSocket = time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.CheckSocket = cmp.Or(max(o.CheckSocket, 0), time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Store.Log == nil {
 		o.Store.Log = o.Log
 	}

@@ -261,8 +261,7 @@ func (m *mover) leave(ctx context.Context, a bolt.Arrival) error {
 		err = s.(*proxyEngine).move(ctx, engine.Move{ID: a.ID, Place: m.to.Name, Arrived: m.oldStanding.Arrival.ID})
 		release()
 	}
-	var away *bolt.AwayError
-	if errors.As(err, &away) && away.Moved.ID == a.ID {
+	if away, ok := errors.AsType[*bolt.AwayError](err); ok && away.Moved.ID == a.ID {
 		return nil
 	}
 	if err == nil {

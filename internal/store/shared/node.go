@@ -85,15 +85,11 @@ const (
 // only. Node.Close closes o.Log; if StartNode fails, the caller has to close it. Errors:
 // ken.ErrRefused without TLS on an address that is not a loopback address.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:0"
-	}
+	o.Listen = cmp.Or(o.Listen, "127.0.0.1:0")
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	host, port, split := net.SplitHostPort(o.Listen)
 	fixed := err == nil && split == nil && port != "0"

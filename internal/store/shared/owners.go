@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -53,9 +54,7 @@ const DefaultOpenOwners = 16
 // that stay open, and also of those that are opened at the same time; 0 or less means
 // DefaultOpenOwners. The caller has to call Close.
 func NewOwners(dir string, limit int, o Options) *Owners {
-	if limit <= 0 {
-		limit = DefaultOpenOwners
-	}
+	limit = cmp.Or(max(limit, 0), DefaultOpenOwners)
 	if abs, err := filepath.Abs(dir); err == nil { // after an error dir is used as given
 		dir = abs
 	}
@@ -108,9 +107,7 @@ func (w *Owners) follow(owner string, err error) bool {
 // if the holder can't be reached or has another version; ErrUnavailable after Close;
 // those of bolt.Open and of ctx.
 func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
-	if owner == "" {
-		owner = ken.DefaultOwner
-	}
+	owner = cmp.Or(owner, ken.DefaultOwner)
 	if _, moved := w.moved.Load(owner); moved {
 		return w.next.Get(ctx, owner)
 	}
@@ -154,9 +151,7 @@ func (w *Owners) store(owner string) bolt.Options {
 // Holds reports whether this process is currently the holder of the owner's store. "" means
 // ken.DefaultOwner.
 func (w *Owners) Holds(owner string) bool {
-	if owner == "" {
-		owner = ken.DefaultOwner
-	}
+	owner = cmp.Or(owner, ken.DefaultOwner)
 	if _, moved := w.moved.Load(owner); moved {
 		return w.next.Holds(owner)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -212,12 +213,7 @@ func (v *View) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCou
 
 // HasAll implements Remote.
 func (v *View) HasAll(ids []string) bool {
-	for _, id := range ids {
-		if !v.Has(id) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ids, func(id string) bool { return !v.Has(id) })
 }
 
 // Fetch implements Remote.

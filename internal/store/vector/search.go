@@ -124,9 +124,7 @@ func (x *Index) searchExact(ctx context.Context, chunks []*chunk, q *query, k in
 // workers returns the number of goroutines that pay off for a number of chunks.
 func (x *Index) workers(chunks int) int {
 	most := x.opts.Workers
-	if most <= 0 {
-		most = runtime.GOMAXPROCS(0)
-	}
+	most = cmp.Or(max(most, 0), runtime.GOMAXPROCS(0))
 	return max(1, min(most, chunks*chunkRows/rowsPerWorker))
 }
 

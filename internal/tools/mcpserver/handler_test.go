@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// byKey is who calls, as a gateway would say: the key decides, no other header does.
+// byKey returns the caller of a request as a gateway would: by its key alone.
 func byKey(r *http.Request) (tools.Caller, error) {
 	switch key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); key {
 	case "a", "b":
@@ -95,7 +95,7 @@ func TestStreamableHTTP(t *testing.T) {
 	}
 }
 
-// post sends a request as no client of the SDK would.
+// post sends a request that the SDK's client would not send.
 func post(t *testing.T, url, key, session, body string, change ...func(*http.Request)) (status int, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -126,7 +126,7 @@ func post(t *testing.T, url, key, session, body string, change ...func(*http.Req
 
 const recall = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"memory_list","arguments":{}}}`
 
-// The id of a session is no key: with another's key, or a changed id, there is none.
+// A session's id is no key: a request with another caller's key, or with a changed id, finds no session.
 func TestSessionsBelongToTheirCaller(t *testing.T) {
 	k := newKit(t)
 	k.operator("a", "The vault of A opens with a brass lever.")
@@ -188,7 +188,7 @@ func TestBadBodies(t *testing.T) {
 	call(t, a, "memory_stats", nil) // the session goes on
 }
 
-// A caller whose key changes its rights is another caller: old sessions are over.
+// A handler serves many callers, each with a server of its own.
 func TestManyCallers(t *testing.T) {
 	k := newKit(t)
 	n := 0
@@ -210,7 +210,7 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// A closed handler ends its sessions, so that nothing keeps a server from shutting down.
+// Close ends the sessions, so that the HTTP server can shut down.
 func TestClose(t *testing.T) {
 	k := newKit(t)
 	h := mcpserver.Handler(k.registry, byKey, mcpserver.Options{})

@@ -50,7 +50,7 @@ func newKit(t testing.TB, change ...func(*config.Config)) *kit {
 
 var everybody = tools.Caller{Rights: tools.Rights()}
 
-// operator writes a claim as a person does, and returns its id.
+// operator writes a claim as a person and returns its id.
 func (k *kit) operator(owner, text string) (id string) {
 	k.Helper()
 	c, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Now(), "checked"))
@@ -110,7 +110,7 @@ func (k *kit) inMemory(c tools.Caller, o *mcp.ClientOptions, change ...func(*mcp
 	return cs
 }
 
-// call calls a tool, and returns its text and whether it is an error.
+// call calls a tool and returns its result and text.
 func call(t testing.TB, cs *mcp.ClientSession, name string, args any) (*mcp.CallToolResult, string) {
 	t.Helper()
 	res, err := cs.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: args})
@@ -130,7 +130,7 @@ func call(t testing.TB, cs *mcp.ClientSession, name string, args any) (*mcp.Call
 // structuredToo switches structured answers on.
 func structuredToo(o *mcpserver.Options) { o.Structured = true }
 
-// structured decodes what a tool answered.
+// structured decodes the structured content of an answer.
 func structured(t testing.TB, res *mcp.CallToolResult, out any) {
 	t.Helper()
 	b, err := json.Marshal(res.StructuredContent)

@@ -24,7 +24,7 @@ import (
 // and the server's instructions, in tokens of o200k_base.
 const maxCore = 2000
 
-// maxAnswer bounds what an answer costs whose limit is the default, in the same tokens.
+// maxAnswer bounds the tokens of an answer with the default limit.
 const maxAnswer = 1000
 
 // A list of tools is in every request of an agent. docs/tools.md states what each profile
@@ -78,7 +78,7 @@ func TestProfileCost(t *testing.T) {
 	}
 }
 
-// A store full of long claims and rules answers in no more tokens than one of short ones.
+// Answers from a store with long claims and rules take no more tokens than from one with short ones.
 func TestAnswerCost(t *testing.T) {
 	count, err := tokens.Counter("o200k_base")
 	if err != nil {
@@ -113,8 +113,8 @@ func TestAnswerCost(t *testing.T) {
 	}
 }
 
-// A profile says what is listed. Old names and unlisted tools answer, within the caller's
-// rights.
+// A profile sets which tools are listed. Old names and unlisted tools can still be called,
+// within the caller's rights.
 func TestUnlistedToolsAnswer(t *testing.T) {
 	k := newKit(t)
 	k.operator("", "The vault opens with a brass lever.")
@@ -133,7 +133,7 @@ func TestUnlistedToolsAnswer(t *testing.T) {
 	wantCode(t, err, jsonrpc.CodeInvalidParams)
 }
 
-// The address says what its client is shown.
+// The query of the URL sets which tools the client gets.
 func TestAddressChoosesTools(t *testing.T) {
 	k := newKit(t)
 	k.operator("a", "The vault opens with a brass lever.")

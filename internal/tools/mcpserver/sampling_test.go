@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/tools/mcpserver"
 )
 
-// talkAndHarvest ends a session in which something was decided, and returns what came of it.
+// talkAndHarvest journals a session with a decision, harvests it, and returns the outcome.
 func (k *kit) talkAndHarvest(id string) session.Outcome {
 	k.Helper()
 	ctx := context.Background()
@@ -40,8 +40,8 @@ func (k *kit) talkAndHarvest(id string) session.Outcome {
 	return *tr.Info.Outcome
 }
 
-// The model of a client that offers it extracts while the client is connected; rules do where
-// it refuses, where it is gone, and where a client offers nothing.
+// A client's model extracts facts while the client is connected and offers it. If it refuses,
+// is disconnected, or offers none, the rules extract them.
 func TestClientsModelHarvests(t *testing.T) {
 	k := newKit(t, func(c *config.Config) { c.Harvest.Sampling = true })
 	asked, refuse := 0, false
@@ -78,8 +78,8 @@ func TestClientsModelHarvests(t *testing.T) {
 	}
 }
 
-// protocolOf is the newest version in which a server may ask for the model of a client that
-// offers it, and "" for the newest of all.
+// protocolOf returns the newest protocol version in which a server may ask for the client's
+// model, if the client offers it, and otherwise "" for the newest version.
 func protocolOf(o *mcp.ClientOptions) string {
 	if o != nil && o.CreateMessageHandler != nil {
 		return "2025-11-25"

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A request whose handler panics is an error of that request, and the log says where.
+// A panic in a handler is an error of that request only, and the log has its stack.
 func TestAPanicIsOneRequests(t *testing.T) {
 	var log bytes.Buffer
 	s := &server{o: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}

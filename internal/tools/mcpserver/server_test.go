@@ -30,7 +30,7 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// What a client is told of a tool decides whether it asks a person before it calls.
+// Clients decide by the annotations of a tool whether to ask a person before a call.
 func TestToolsAndAnnotations(t *testing.T) {
 	k := newKit(t)
 	all := everybody
@@ -90,12 +90,12 @@ func TestCalls(t *testing.T) {
 	if len(found.Claims) != 1 || !strings.Contains(text, "deploys on Tuesdays") {
 		t.Errorf("%+v, %q", found, text)
 	}
-	// What is wrong with a call is for the model to read.
+	// The model reads what is wrong with a call.
 	res, text = call(t, cs, "memory_recall", map[string]any{"qery": "x"})
 	if !res.IsError || res.StructuredContent != nil || !strings.Contains(text, "did you mean query?") || !strings.Contains(text, "Try: ") {
 		t.Errorf("%v, %q", res.IsError, text)
 	}
-	// An unknown tool is the client's fault.
+	// An unknown tool is a protocol error.
 	_, err := cs.CallTool(context.Background(), &mcp.CallToolParams{Name: "no_such_tool"})
 	if wantCode(t, err, jsonrpc.CodeInvalidParams); !strings.Contains(err.Error(), "no_such_tool") {
 		t.Errorf("got %v", err)
@@ -179,7 +179,7 @@ type slowOut struct{}
 
 func (slowOut) Write(p *tools.Page) { p.Line("done") }
 
-// slow is a tool that reports, and waits until it is cancelled.
+// slow is a tool that reports progress and waits until it is cancelled.
 func slow(started, ended chan<- struct{}) tools.Tool {
 	return tools.Define(tools.Spec{Name: "wait_long", Title: "Wait", Description: "Wait.", Effect: tools.Reads, Right: tools.Read, Example: `{}`},
 		func(ctx context.Context, _ *tools.Call, _ slowIn) (slowOut, error) {
@@ -190,7 +190,7 @@ func slow(started, ended chan<- struct{}) tools.Tool {
 		})
 }
 
-// A client that gives a call up ends it.
+// When a client cancels a call, the call ends.
 func TestCancellation(t *testing.T) {
 	k := newKit(t)
 	started, ended := make(chan struct{}), make(chan struct{})
@@ -234,7 +234,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Two clients of one server are two sessions: what one was shown, the other may say.
+// A client reads no claim of another owner from the same registry.
 func TestOwnersOverOneRegistry(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("b", "Zebra launches its orbital shop in Nairobi.")

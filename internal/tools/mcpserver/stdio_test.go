@@ -19,7 +19,7 @@ const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// serve runs the lines of a client and returns those of the server, by id.
+// serve sends a client's lines and returns the server's answers by id.
 func (k *kit) serve(lines string) (byID map[string]gjson.Result, out string) {
 	k.Helper()
 	var b bytes.Buffer
@@ -40,7 +40,7 @@ func (k *kit) serve(lines string) (byID map[string]gjson.Result, out string) {
 	return byID, out
 }
 
-// What was asked before the input ended is answered, as in a pipe.
+// Requests before the end of the input are answered.
 func TestServeAnswersBeforeItEnds(t *testing.T) {
 	k := newKit(t)
 	k.operator("", "The vault opens with a brass lever.")
@@ -80,7 +80,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// A URI that no resource has, and that can't be quoted as it is, does not end the session.
+// An unknown URI with characters that must be quoted does not end the session.
 func TestOddURIs(t *testing.T) {
 	for _, uri := range []string{`\u0000`, `\u0007://x`, `ken://claim/\u0000`, `ken://claim/\ud800`, `ken://claim/%zz`, `\u2028`, `\ue000`} {
 		t.Run(uri, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestUnknownMethodAndBadParams(t *testing.T) {
 	}
 }
 
-// Serve ends when its program says so, while the input is still open.
+// Serve ends with its context, even if the input is still open.
 func TestServeEndsWithItsContext(t *testing.T) {
 	k := newKit(t)
 	pr, pw := io.Pipe()
@@ -130,7 +130,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	_ = pr.Close()
 }
 
-// A client that is gone is an error of writing, and ends it too.
+// An error of writing to a disconnected client also ends Serve.
 func TestServeWithoutAReader(t *testing.T) {
 	k := newKit(t)
 	pr, pw := io.Pipe()
@@ -141,8 +141,8 @@ func TestServeWithoutAReader(t *testing.T) {
 	}
 }
 
-// FuzzServe sends lines that nobody expects: the server must answer in its protocol, or
-// not at all, and end with its input.
+// FuzzServe sends arbitrary lines. The server must answer in its protocol or not at all,
+// and end with its input.
 func FuzzServe(f *testing.F) {
 	for _, s := range []string{`{}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"x"}}}`, `[`, "\n\n", `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,

@@ -87,7 +87,7 @@ func (p *pythonReader) function() *pyBlock {
 // conftest returns the module with pytest's fixtures for a folder: that of the nearest enclosing folder with a
 // conftest.py; "" for none.
 func (p *pythonReader) conftest(dir string) string {
-	for n := 0; n < 32; n++ {
+	for range 32 {
 		f := path.Join(dir, "conftest.py")
 		if m := p.set.python.module(f); p.set.python.modules[m] == f {
 			return m

@@ -317,9 +317,7 @@ func (p *rustPaths) module(file string) string {
 	crate, at := "crate", 0
 	for n := len(parts) - 1; n >= 0; n-- {
 		dir := strings.Join(parts[:n], "/")
-		if dir == "" {
-			dir = "."
-		}
+		dir = cmp.Or(dir, ".")
 		if name, ok := p.names[dir]; ok {
 			crate, at = name, n
 			break

@@ -333,10 +333,10 @@ func (r *reader) onlyTests() bool {
 func subject(n string) string {
 	s := normalName(n)
 	for _, p := range []string{"tests", "test", "spec"} {
-		if t := strings.TrimSuffix(s, p); t != s {
+		if t, ok := strings.CutSuffix(s, p); ok {
 			return t
 		}
-		if t := strings.TrimPrefix(s, p); t != s {
+		if t, ok := strings.CutPrefix(s, p); ok {
 			return t
 		}
 	}

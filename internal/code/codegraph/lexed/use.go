@@ -150,7 +150,7 @@ func (s *search) path(i int) int {
 
 // pathEnd returns the last word of the dotted name that begins at i.
 func (s *search) pathEnd(i int) int {
-	for n := 0; n < 16; n++ {
+	for range 16 {
 		sep := i + 1
 		if s.lang.family == rust || s.lang.plusplus {
 			if s.op(sep) == opPath && s.op(sep+1) == '<' { // Vec::<T>::new

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -151,10 +152,5 @@ var cDirective = lazyregexp.New(`^\s*(?:include|define|ifdef|ifndef|if|endif|els
 
 // directive reports whether the text of a comment is meant for a tool.
 func directive(s string) bool {
-	for _, p := range []string{"go:", "nolint", "eslint", "noqa", "type:", "pylint", "-*-", "vim:", "Copyright", "SPDX-", "@ts-"} {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"go:", "nolint", "eslint", "noqa", "type:", "pylint", "-*-", "vim:", "Copyright", "SPDX-", "@ts-"}, func(p string) bool { return strings.HasPrefix(s, p) })
 }

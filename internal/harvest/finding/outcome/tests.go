@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -139,12 +140,7 @@ func (l *tests) line(line string) {
 }
 
 func likely(line string) bool {
-	for _, w := range wanted {
-		if strings.Contains(line, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(line, w) })
 }
 
 // goJSON parses a line of go test -json.

@@ -247,8 +247,7 @@ func (g *modelBackoff) recordOutcome(err error) {
 	}
 	g.pause = min(max(2*g.pause, firstPause), lastPause)
 	wait := g.pause
-	var throttled *embed.Throttled
-	if errors.As(err, &throttled) {
+	if throttled, ok := errors.AsType[*embed.Throttled](err); ok {
 		wait = max(wait, throttled.After)
 	}
 	g.until = time.Now().Add(wait)

@@ -11,9 +11,6 @@ func (g *Gate) Enter(ctx context.Context) error { return g.g.waitUntilAllowed(ct
 
 func (g *Gate) Leave(err error) { g.g.recordOutcome(err) }
 
-// Rows is what is read of an answer.
-func Rows(text string) int { return len(rows(text)) }
-
 // Verdicts reads the rows of pass 2a.
 func Verdicts(text string, n int) map[int]string {
 	out := map[int]string{}

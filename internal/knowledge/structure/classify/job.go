@@ -249,19 +249,13 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Facts <= 0 {
-		o.Facts = DefaultFacts
-	}
+	o.Facts = cmp.Or(max(o.Facts, 0), DefaultFacts)
 	o.Facts = min(o.Facts, MaxFacts)
-	if o.Settle <= 0 {
-		o.Settle = 2 * time.Second
-	}
+	o.Settle = cmp.Or(max(o.Settle, 0), 2*time.Second)
 	if o.GiveWay == nil {
 		o.GiveWay = func(context.Context) {}
 	}
-	if o.Rest <= 0 {
-		o.Rest = 20 * time.Millisecond
-	}
+	o.Rest = cmp.Or(max(o.Rest, 0), 20*time.Millisecond)
 	if o.Ask == nil {
 		o.NoRules = false
 	}

@@ -76,7 +76,7 @@ func newPicture(g entity.Graph, change ...func(*Words)) *picture {
 		l.said = append(l.said, named(&p.nodes[from])+" "+v+" "+named(&p.nodes[to])+" ("+hundredths(s)+")")
 		if l.label == "" {
 			l.label = v
-		} else if more := l.label + ", " + v; columns(more) <= maxLabel {
+		} else if more := l.label + ", " + v; Columns(more) <= maxLabel {
 			l.label = more
 		} else if !strings.HasSuffix(l.label, "…") {
 			l.label += " …"
@@ -188,7 +188,7 @@ func limitMarks(s string) string {
 // clipColumns shortens a text to at most n columns. It never splits a user-perceived
 // character.
 func clipColumns(s string, n int) string {
-	if columns(s) <= n {
+	if Columns(s) <= n {
 		return s
 	}
 	cut, used := 0, 1 // for the ellipsis
@@ -198,7 +198,7 @@ func clipColumns(s string, n int) string {
 			cut = i
 		}
 		joined = r == '\u200d'
-		if used += columnsOf(r); used > n {
+		if used += RuneColumns(r); used > n {
 			break
 		}
 	}
@@ -210,14 +210,17 @@ func extends(r rune) bool {
 	return unicode.In(r, unicode.M, unicode.Cf) || r >= 0x1f3fb && r <= 0x1f3ff // tones of skin
 }
 
-func columns(s string) (n int) {
+// Columns returns how many columns of a terminal a text takes: two for wide East Asian
+// characters and emoji, none for combining marks.
+func Columns(s string) (n int) {
 	for _, r := range s {
-		n += columnsOf(r)
+		n += RuneColumns(r)
 	}
 	return n
 }
 
-func columnsOf(r rune) int {
+// RuneColumns is Columns for one character.
+func RuneColumns(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
 	}
@@ -240,9 +243,9 @@ func pixelWidth(s string, size int) int {
 
 func hundredthsOf(r rune) int {
 	switch {
-	case columnsOf(r) == 0:
+	case RuneColumns(r) == 0:
 		return 0
-	case columnsOf(r) == 2:
+	case RuneColumns(r) == 2:
 		return 125
 	case strings.ContainsRune("ijl.,:;!'|ı", r):
 		return 36

@@ -214,8 +214,7 @@ func (e *Editor) between(ctx context.Context, a, b string) ([]string, error) {
 // spell normalises a name. An error names the field that held it.
 func spell(field, name string) (string, error) {
 	s, err := entity.Spell(name)
-	var bad *ken.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*ken.Error](err); ok {
 		named := *bad
 		named.Field = field
 		return "", &named

@@ -135,7 +135,7 @@ func (v *viewer) read(ref store.Ref) (Claim, bool, error) {
 			v.view.Evidence[e.Kind]++
 		}
 	}
-	return v.claim(c), true, nil
+	return v.o.claim(c), true, nil
 }
 
 func (v *viewer) links(outlines []store.Outline) error {
@@ -396,8 +396,6 @@ type Claim struct {
 	// Whole is the claim itself.
 	Whole ken.Claim `json:"-"`
 }
-
-func (v *viewer) claim(c ken.Claim) Claim { return v.o.claim(c) }
 
 func (o *Options) claim(c ken.Claim) Claim {
 	support := c.Support(nil)

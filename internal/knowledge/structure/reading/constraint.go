@@ -121,12 +121,7 @@ func (r *reader) jokes(from, to int) bool {
 
 // fits reports whether one of the parts is in s, as match says.
 func fits(s string, match func(s, part string) bool, parts ...string) bool {
-	for _, part := range parts {
-		if match(s, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return match(s, part) })
 }
 
 // retells reports whether a sentence tells what somebody else says repeatedly: "my old

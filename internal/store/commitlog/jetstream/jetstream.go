@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,17 +206,11 @@ const (
 
 // passes reports whether an error is temporary: the servers have no leader, or do not answer.
 func passes(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.Code == 503 || api.ErrorCode == 10008 || api.ErrorCode == 10077 // unavailable, and "no messages" while there is no leader
 	}
-	for _, e := range []error{nats.ErrNoResponders, nats.ErrTimeout, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
-		nats.ErrReconnectBufExceeded, nats.ErrNoServers, nats.ErrStaleConnection, context.DeadlineExceeded} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{nats.ErrNoResponders, nats.ErrTimeout, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrNoServers, nats.ErrStaleConnection, context.DeadlineExceeded}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // patience is how long calls may fail before the client connects to another server. It also limits

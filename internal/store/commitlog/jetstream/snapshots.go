@@ -62,10 +62,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 			return err
 		}
 	}
-	old := before // the snapshot to delete: the replaced one, or this one if another node has stored a later one
-	if before > position {
-		old = position
-	}
+	old := min(before, position) // the snapshot to delete: the replaced one, or this one if another node has stored a later one
 	if old == 0 || before == position {
 		return nil
 	}

@@ -5,6 +5,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ CREATE TABLE IF NOT EXISTS %[1]s.nodes (id text PRIMARY KEY, address text NOT NU
 // Open connects to the server, and creates the tables if they do not exist. Errors:
 // commitlog.ErrUnreachable; those of the server, if the user lacks a permission.
 func Open(ctx context.Context, o Options) (*Log, error) {
-	if o.Schema == "" {
-		o.Schema = "ken"
-	}
+	o.Schema = cmp.Or(o.Schema, "ken")
 	c, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
 		return nil, err // without the password: see pgconn.ParseConfigError
@@ -101,8 +100,7 @@ const (
 // passes reports whether an error is temporary: the server does not answer, starts, stops, lacks
 // resources or is no longer the primary, or transactions were in conflict.
 func passes(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code[:2] {
 		case "08", "57", "53": // connection, operator intervention, resources
 			return true

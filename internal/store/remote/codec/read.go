@@ -12,7 +12,7 @@ import (
 // Decode decodes b into the value that v points to. Bytes left over are an error. The value
 // shares no memory with b. After an error the value may be incomplete.
 func Decode(b []byte, v any) error {
-	return all(DecodeSome(b, v))
+	return all(decodeSome(b, v))
 }
 
 // all returns an error if err is nil and rest is not empty. Otherwise it returns err.
@@ -23,8 +23,8 @@ func all(rest []byte, err error) error {
 	return err
 }
 
-// DecodeSome is like Decode, but b may continue after the value. It returns the bytes left.
-func DecodeSome(b []byte, v any) ([]byte, error) {
+// decodeSome is like Decode, but b may continue after the value. It returns the bytes left.
+func decodeSome(b []byte, v any) ([]byte, error) {
 	e := reflect.ValueOf(v).Elem()
 	r := reader{b: b}
 	planOf(e.Type()).read(&r, e)

@@ -46,10 +46,10 @@ func (d *Reader) Decode(b []byte, v any) error {
 	return all(d.DecodeSome(b, v))
 }
 
-// DecodeSome is like the function DecodeSome, for values that the other program encoded.
+// DecodeSome is like the function decodeSome, for values that the other program encoded.
 func (d *Reader) DecodeSome(b []byte, v any) ([]byte, error) {
 	if d == nil {
-		return DecodeSome(b, v)
+		return decodeSome(b, v)
 	}
 	e := reflect.ValueOf(v).Elem()
 	if e.Type() != d.t {
