@@ -43,7 +43,7 @@ func TLS(c config.Store) (server, client *tls.Config, err error) {
 		return nil, nil, nil
 	}
 	wrong := func(field string, err error) error {
-		return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "read the certificates of nodes", Err: err, Try: "Give PEM files that this user can read."}
+		return &ken.Error{Code: ken.CodeUnavailable, Field: field, Msg: "read the certificates of nodes", Err: err, Try: "Give PEM files that this user can read."}
 	}
 	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	if err != nil {
