@@ -182,3 +182,25 @@ func TestSessionsThatTeachNothing(t *testing.T) {
 		t.Errorf("an empty session: %+v%s", out, texts(r.all(t)))
 	}
 }
+
+// A value that the user gives in a sentence of the assistant is based on the external claim that the
+// assistant repeated, too.
+func TestAnAmendedExternalClaimIsBasedOnIt(t *testing.T) {
+	r := newRig(t)
+	outside := r.writeClaim(t, "Releases of the billing image are pushed to the mirror in Oslo on port 8080.", func(c *ken.Claim) {
+		c.Evidence[0].Trust = ken.TrustExternal
+	})
+	r.say(t, "s1", user("Where do we push the releases of billing?"))
+	item := itemOf(outside)
+	item.Trust = ken.TrustExternal
+	r.inject(t, "s1", item)
+	r.say(t, "s1", assistant("Releases of the billing image are pushed to the mirror in Oslo on port 8080."), user("no, port 8081"))
+	r.end(t, "s1")
+	c := r.find(t, "on port 8081")
+	for _, e := range c.Evidence {
+		if e.Trust == ken.TrustExternal && e.ID == outside.ID {
+			return
+		}
+	}
+	t.Errorf("%q is based on %+v", c.Text, c.Evidence)
+}

@@ -44,7 +44,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 			r.out.Dropped[dropNoMessage]++
 			continue
 		}
-		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.repeatsFlagged(s.Text+"\n"+s.Quote) {
+		if (e.Message.Role != "user" || s.Agent) && r.outside.repeatsFlagged(s.Text+"\n"+s.Quote) {
 			r.out.Dropped[dropTainted]++
 			continue
 		}
@@ -245,7 +245,7 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	}
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
-	if e.Message.Role != "user" || extract.Answers(s.Text) {
+	if e.Message.Role != "user" || s.Agent {
 		c.Evidence = append(c.Evidence, r.derivation(s.Text+"\n"+s.Quote, false)...)
 	}
 	if r.out.Model != "" { // worded by the model

@@ -26,7 +26,8 @@ type Statement struct {
 	Quote string // the words of the source that support it, verbatim
 	Seq   uint64 // session.Entry.Seq of the quoted message
 
-	Was string // text of an earlier statement of the session that this one corrects; usually empty
+	Agent bool   // the text has words of the assistant, such as its question, besides those of the quote
+	Was   string // text of an earlier statement of the session that this one corrects; usually empty
 
 	Sort       Sort
 	Entities   []string // named things that it is about

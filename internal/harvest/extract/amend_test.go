@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,9 @@ func TestShortCorrections(t *testing.T) {
 		was := ""
 		for _, k := range collect(speeches(entries(said...)), true, 300, dropped{}) {
 			got, was = append(got, k.attributed(300)), k.corrected
+			if agents := k.statement(300).Agent; agents != (k.corrected == "" && strings.HasPrefix(strings.ToLower(k.quote), "no") || k.quote == "that's outdated, it's postgres 16 now") {
+				t.Errorf("%q has words of the assistant: %v", k.text, agents)
+			}
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" || was != tt.was {
 			t.Errorf("%q (-want +got), was %q:\n%s", tt.told, was, diff)

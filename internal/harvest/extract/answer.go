@@ -29,10 +29,6 @@ var (
 // answerMark separates the assistant's question from the user's answer in a statement.
 const answerMark = " Answer: "
 
-// Answers reports whether statement quotes a question of the assistant before the user's
-// words.
-func Answers(statement string) bool { return strings.Contains(statement, answerMark) }
-
 // asked returns the question at the end of an assistant's message, and the sentence before it
 // where the question can't be understood alone. It returns "" if the message ends with no
 // question, with one that offers to do something, or with one whose answer is not worth

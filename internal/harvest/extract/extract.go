@@ -105,6 +105,7 @@ type candidate struct {
 	confidence float64
 	explicit   bool
 	answer     bool // the text is a question of the assistant with the user's answer
+	agents     bool // the text is a sentence of the assistant with the user's value in it
 	open       bool // it is a task that is still to be done
 	brief      bool // it says in few words what the speaker is
 

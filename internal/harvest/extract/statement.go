@@ -18,7 +18,7 @@ const maxEntities = 8
 
 // statement returns the candidate as a statement of a draft.
 func (k *candidate) statement(limit int) draft.Statement {
-	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Was: k.corrected, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
+	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Agent: k.answer || k.agents, Was: k.corrected, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
 }
 
 // attributed returns the text after the speaker's name, with dates explained. The
