@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 )
@@ -76,5 +77,23 @@ func TestASizeReplacesNoTime(t *testing.T) {
 	out := r.end(t, "s")
 	if slices.Contains(out.Superseded, old.ID) {
 		t.Errorf("a size replaced a time: %+v", out)
+	}
+}
+
+// A short reply that corrects the assistant replaces what was known, and what the assistant repeated.
+func TestAShortReplyReplacesWhatIsKnown(t *testing.T) {
+	for _, reply := range []string{"no, it's 8081", "that's outdated, it's 8081 now"} {
+		r := newRig(t)
+		r.say(t, "s1", user("The gateway of the shop listens on port 8080."), assistant("Noted."))
+		r.end(t, "s1")
+		known := r.find(t, "8080")
+		r.clock.pass(48 * time.Hour)
+		r.say(t, "s2", user("Where does the gateway listen?"))
+		r.inject(t, "s2", itemOf(known))
+		r.say(t, "s2", assistant("The gateway of the shop listens on port 8080."), user(reply))
+		out := r.end(t, "s2")
+		if c := r.find(t, "listens on port 8081. (was 8080"); !slices.Equal(out.Superseded, []string{known.ID}) || c.Status != ken.StatusObserved {
+			t.Errorf("%q: %+v, %+v", reply, out, c)
+		}
 	}
 }

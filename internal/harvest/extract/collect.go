@@ -325,7 +325,7 @@ func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
 			if replaced >= 0 && strings.EqualFold(was, old) || !tellsFact(p) {
 				break
 			}
-			fixed, replaced = candidate{from: s, text: yours.Replace(text), quote: c.text, sort: draft.Fact, confidence: 0.7, agents: true}, -1
+			fixed, replaced = candidate{from: s, text: yours.Replace(text), quote: c.text, sort: draft.Fact, confidence: 0.8, agents: true}, -1
 			break
 		}
 	}

@@ -202,11 +202,11 @@ func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 	found, at, whole := lists(s.text)
 	for i := range found {
 		e := &found[i]
-		k := candidate{from: s, text: e.text, quote: e.full, sort: draft.Fact, confidence: 0.7}
+		k := candidate{from: s, text: e.text, quote: e.full, sort: draft.Fact, confidence: 0.8}
 		w := wordsOf(e.intro)
 		switch {
 		case has(w, len(w), listOfRules):
-			k.sort, k.confidence = draft.Instruction, 0.8
+			k.sort = draft.Instruction
 		case listOfTasks.in(w) >= 0:
 			k.open, k.text = true, unmarked(e.full)
 		}

@@ -86,7 +86,7 @@ func (p *proxy) pass(from, to net.Conn, answers bool) {
 	for {
 		n, err := from.Read(b)
 		p.silent.RLock()
-		p.silent.RUnlock()
+		p.silent.RUnlock() //lint:ignore SA2001 it waits while nothing is forwarded
 		if err != nil {
 			return
 		}
