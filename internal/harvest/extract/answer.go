@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -154,6 +155,81 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	}
 	return false, true
 }
+
+// amends adds a candidate for a sentence that gives only another value for what was said right before: by
+// the same person, whose candidate it replaces, or by the assistant.
+func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
+	if c.asks || hasCredential(c) {
+		return false
+	}
+	var fixed candidate
+	replaced, old := -1, ""
+	for n := len(l.found) - 1; n >= max(0, len(l.found)-mostBefore) && replaced < 0; n-- {
+		k := &l.found[n]
+		if k.from != s && (i > 0 || s.before == nil || k.from != s.before.before) {
+			break
+		}
+		if text, was := consolidate.Amended(k.text, c.text); text != "" && characters(text) <= room {
+			fixed, replaced, old = *k, n, was
+			fixed.from, fixed.text, fixed.quote, fixed.corrected = s, text, c.text, k.attributed(l.limit)
+		}
+	}
+	if i == 0 && s.before != nil && !s.before.person && !givesOrders(s.before.text) {
+		parts := sentences(s.before.text)
+		for n := len(parts) - 1; n >= max(0, len(parts)-mostBefore); n-- {
+			p := beforeI(&parts[n])
+			text, was := consolidate.Amended(p.text, c.text)
+			if text == "" || characters(text) > room {
+				continue
+			}
+			if replaced >= 0 && strings.EqualFold(was, old) || !tellsFact(p) {
+				break
+			}
+			fixed, replaced = candidate{from: s, text: yours.Replace(text), quote: c.text, sort: draft.Fact, confidence: 0.8, agents: true}, -1
+			break
+		}
+	}
+	if fixed.text == "" {
+		return false
+	}
+	if replaced >= 0 {
+		l.found = slices.Delete(l.found, replaced, replaced+1)
+		l.drop[reasonCorrected]++
+	}
+	l.found = append(l.found, fixed.weighed(l.present))
+	return true
+}
+
+// yours replaces what an assistant calls the user's.
+var yours = strings.NewReplacer(" your ", " the ", "Your ", "The ")
+
+// beforeI returns a sentence without a clause at its end that is about the speaker: "Ben owns it, so I'd
+// ask him."
+func beforeI(s *sentence) *sentence {
+	for i := range s.words {
+		if !self[s.words[i].low] {
+			continue
+		}
+		for i--; i > 2; i-- {
+			if s.words[i].comma {
+				head := *s
+				head.cutAt(s.words[i+1].start)
+				return &head
+			}
+		}
+		break
+	}
+	return s
+}
+
+// tellsFact reports whether a sentence of the assistant says something that can be understood alone and
+// that is not about what it does or about how somebody feels.
+func tellsFact(s *sentence) bool {
+	w := s.words
+	return !s.asks && len(w) > 3 && !hasCredential(s) && !has(w, len(w), self) && !has(w, len(w), addressed) && hasVerb(w) && !needsContext(w, false) && hypotheses.in(w) < 0
+}
+
+var addressed = set("you you're you'll you've yourself")
 
 // takenBack returns the terms of what a sentence says was wrong, and where the sentence goes on: "I
 // was wrong about the admin port, it's 9090." It returns none if the sentence does not name it.

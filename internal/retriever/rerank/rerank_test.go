@@ -102,9 +102,7 @@ func TestBadAnswers(t *testing.T) {
 
 // A service that is slow costs the deadline, and after some failures nothing.
 func TestASlowServiceIsLeftAlone(t *testing.T) {
-	calls := 0
 	c := rerank.New(rerank.Options{Deadline: time.Millisecond, Breaker: breaker.Options{Failures: 2, OpenFor: time.Hour}, BaseURL: serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		calls++
 		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has closed the connection
 		<-r.Context().Done()
 	})})
