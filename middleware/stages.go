@@ -359,6 +359,13 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	r.Items = append(r.Items, st.Block.Items...)
 	r.Cut = append(r.Cut, st.Block.Cut...)
 	r.OverflowedConstraints = st.Block.OverflowedConstraints
+	if r.Block == "" { // what was found could not be read, as when the store is closed meanwhile
+		for _, c := range st.Block.Cut {
+			if c.Reason == ken.CutLate && c.Detail != "" {
+				return errors.New(c.Detail)
+			}
+		}
+	}
 	return nil
 }
 

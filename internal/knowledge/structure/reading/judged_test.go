@@ -15,6 +15,11 @@ func TestJudgedSubject(t *testing.T) {
 		{"User: We raised the upload limit to 64 MB.", "upload limit"},
 		{"Nachts um drei läuft das Backup auf die Synology.", "backup"},
 		{"OrderMailer retries twice.", "ordermailer"},
+		{"Should the invoice reminder go out by mail? Answer: Yes, Priya wants it on Mondays", "invoice reminder"}, // a question says what its answer is about
+		{"Which currency does the price list use? Answer: Euros", "price list"},
+		{"Wann läuft bei euch die Wartung der Server? Answer: sonntags um vier", "wartung"},
+		{"User: I set the session timeout to 20 minutes.", "session timeout"},
+		{"User: I am allergic to peanuts.", "user"},
 		{"The certificates are renewed by acme.sh (until 2 March 2026: Letters are sent by hand)", "certificates"},
 	} {
 		c := claim(tt.text)

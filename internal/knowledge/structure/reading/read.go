@@ -28,6 +28,7 @@ type reader struct {
 	voice    voice
 	tongue   tongue
 	body     int // index of the first word after the speaker and openings
+	answer   int // index of the word between a question and its answer; 0 if there is none
 	external bool
 	rule     bool      // the text sets a rule
 	parts    []Mention // modifiers of compounds: the ledger of "ledger entries"
@@ -195,9 +196,16 @@ func (r *reader) named(from, to int) bool {
 	})
 }
 
-// skipQuestion marks "(asked by Ana: …)" at the end, which extraction adds: it is somebody
-// else's question.
+// skipQuestion marks what extraction adds as no part of the statement: "(asked by Ana: …)" at the end, which
+// is somebody else's question, and the word between the assistant's question and its answer.
 func (r *reader) skipQuestion() {
+	for i := 1; i+1 < len(r.words); i++ {
+		if w := &r.words[i]; w.low == "answer" && w.stop == ':' && strings.HasPrefix(r.text[w.start:], "Answer: ") {
+			w.aside, r.answer = true, i
+			r.words[i+1].opens, r.words[i+1].broken = true, true
+			break
+		}
+	}
 	at := strings.LastIndex(r.low, "(asked by ")
 	if at < 0 || !strings.HasSuffix(r.text, ")") {
 		return
