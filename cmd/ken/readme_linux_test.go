@@ -25,7 +25,7 @@ var elsewhere = map[string]string{
 	"ts":     "clients/node/test/docs.test.js",
 	"":       "a picture",
 
-	"go run ./cmd/ken ask \"how does the circuit breaker recover?\"\n": ".ci/run, in a fresh clone",
+	"go run ./cmd/ken ask \"how does the circuit breaker recover?\"\nmake test\n": ".ci/run, in a fresh clone",
 }
 
 // TestReadme runs the snippets of the README as they stand there, on a terminal and against

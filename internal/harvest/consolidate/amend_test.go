@@ -1,6 +1,7 @@
 package consolidate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
@@ -56,4 +57,35 @@ func TestAmended(t *testing.T) {
 			t.Errorf("%q, %q: %q for %q, want %q", tt.sentence, tt.reply, got, was, tt.want)
 		}
 	}
+}
+
+// Whatever two texts are, what is amended is the sentence with something else in one place.
+func FuzzAmended(f *testing.F) {
+	f.Add("The gateway listens on port 8080, according to docker-compose.yml.", "no, it's 8081")
+	f.Add("Ben owns the billing service.", "not Ben, Carla")
+	f.Add("The ledger runs on `MySQL` 8.", "sorry, `postgres` 16")
+	f.Add("网关的端口是 8081", "不对,是 8082")
+	f.Fuzz(func(t *testing.T, sentence, reply string) {
+		text, was := consolidate.Amended(sentence, reply)
+		if text == "" {
+			return
+		}
+		at := strings.Index(sentence, was)
+		if was == "" || at < 0 || text == sentence {
+			t.Fatalf("%q for %q: %q", text, was, sentence)
+		}
+		for ; at >= 0; at = next(sentence, was, at) {
+			if strings.HasPrefix(text, sentence[:at]) {
+				return
+			}
+		}
+		t.Fatalf("%q does not begin like %q before %q", text, sentence, was)
+	})
+}
+
+func next(s, part string, after int) int {
+	if i := strings.Index(s[after+1:], part); i >= 0 {
+		return after + 1 + i
+	}
+	return -1
 }

@@ -40,7 +40,7 @@ var (
 	assignment = lazyregexp.New(`^[A-Za-z][\w.-]*=\S.*$`)
 	pairing    = lazyregexp.New(`^([\pL\d][\pL\d_./-]*(?: [\pL\d_./-]+){0,2}): +(\S.*)$`)
 	inline     = lazyregexp.New(`^[^:,;]{2,40}: ?[^,:;]{1,40}?(?: [-–→=] |=|: )[^,;:]{1,40}(?:[,;] [^,:;]{1,40}?(?: [-–→=] |=|: )[^,;:]{1,40})+$`)
-	rule       = lazyregexp.New(`^[|:\- ]+$`)
+	tableRule  = lazyregexp.New(`^[|:\- ]+$`)
 	secretName = lazyregexp.New(`(?i)^[^=:]*(?:pass(?:word|wd|phrase|code)?\b|pass_|pwd|secret|token|credential|api[ _-]?key|access[ _-]?key|private|dsn|salt|cookie|session[ _-]?id)|^[^=:]*auth[^=:]*=`)
 )
 
@@ -110,7 +110,7 @@ func lists(text string) (out []entry, at, whole [][2]int) {
 			if kind, header = row, cells(core); intro == "" {
 				from = begin
 			}
-		case s == row && rule.MatchString(core):
+		case s == row && tableRule.MatchString(core):
 		default:
 			kind = s
 			found = append(found, entryOf(text, begin, core, intro, header))

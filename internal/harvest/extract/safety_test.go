@@ -182,6 +182,8 @@ func FuzzDraft(f *testing.F) {
 	f.Add("I moved to Lyon in May, can you help?", "We decided to use pgx. It is maintained.", "Ana", "", "exit code 1\nerror: x")
 	f.Add("- item one: The **staging** database is `pg-9`.\n```\ncode\n```", "Shall we use pgx?", "", "", "{}")
 	f.Add("Remember that yesterday (2 May) I paid 1,500 € ago.", "yes", "Ana", "Ben", "FAIL")
+	f.Add("no, it's 8081", "The gateway listens on port 8080.", "", "", "")
+	f.Add("Ports:\n- a: 1\n- b: 2\n\n| a | b |\n|---|---|\n| 1 | |\n| 2 | 3 |\nKEY=1\nTOKEN=2", "Owners: a - B, c - D", "", "", "")
 	f.Fuzz(func(t *testing.T, user, assistant, name, other, result string) {
 		tr := &session.Transcript{}
 		for i, m := range []ken.Message{{Role: "user", Name: name, Text: user}, {Role: "assistant", Name: other, Text: assistant},
