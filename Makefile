@@ -67,7 +67,7 @@ raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || ec
 
 race: ## run the tests of the packages that start goroutines, in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
-	@echo "go test $(RACE) -shuffle=on of $(words $(raced)) packages of $(words $(tested))"
+	@echo "go test $(RACE) of the packages that start goroutines"
 	@GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on $(raced)
 
 # Some tests do less under the detector (internal/race). This is built as make vet has built it

@@ -14,6 +14,7 @@ import (
 type entry struct {
 	sentence
 	intro string
+	about string // intro, and the heads of a table's columns
 	text  string // intro and item
 }
 
@@ -41,6 +42,7 @@ var (
 	pairing    = lazyregexp.New(`^([\pL\d][\pL\d_./-]*(?: [\pL\d_./-]+){0,2}): +(\S.*)$`)
 	inline     = lazyregexp.New(`^[^:,;]{2,40}: ?[^,:;]{1,40}?(?: [-–→=] |=|: )[^,;:]{1,40}(?:[,;] [^,:;]{1,40}?(?: [-–→=] |=|: )[^,;:]{1,40})+$`)
 	tableRule  = lazyregexp.New(`^[|:\- ]+$`)
+	secretList = lazyregexp.New(`(?i)pass(?:words?|wds?|phrases?|codes?)\b|pwd|secret|token|credential|log-?ins?\b|\bpins?\b|(?:api|access|private|signing|encryption)[ _-]?keys?\b`)
 	secretName = lazyregexp.New(`(?i)^[^=:]*(?:pass(?:word|wd|phrase|code)?\b|pass_|pwd|secret|token|credential|api[ _-]?key|access[ _-]?key|private|dsn|salt|cookie|session[ _-]?id)|^[^=:]*auth[^=:]*=`)
 )
 
@@ -123,7 +125,7 @@ func lists(text string) (out []entry, at, whole [][2]int) {
 // entryOf returns the item that is written as core in the line at begin.
 func entryOf(text string, begin int, core, intro string, header []string) entry {
 	at := begin + strings.Index(text[begin:], core)
-	e := entry{sentence: sentence{start: at, end: at + len(core), full: core, text: core, words: wordsOf(core), item: true}, intro: intro}
+	e := entry{sentence: sentence{start: at, end: at + len(core), full: core, text: core, words: wordsOf(core), item: true}, intro: intro, about: intro + " " + strings.Join(header, " ")}
 	said := unmarked(core)
 	if header != nil {
 		said = ""
@@ -153,19 +155,11 @@ func cells(line string) []string {
 func wholeSentences(list []entry) bool {
 	n := 0
 	for i := range list {
-		if _, pair := pairOf(list[i].sentence.text); !pair && hasVerb(list[i].words) && len(list[i].words) > 4 && !imperative(list[i].words) && forbids.starts(list[i].words) == 0 {
+		if !pairing.MatchString(list[i].sentence.text) && hasVerb(list[i].words) && len(list[i].words) > 4 && !imperative(list[i].words) && forbids.starts(list[i].words) == 0 {
 			n++
 		}
 	}
 	return 2*n > len(list)
-}
-
-func pairOf(s string) (key string, ok bool) {
-	m := pairing.FindStringSubmatch(s)
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
 }
 
 // introduction returns the text of a line that says what the list below it is, or "" if it does not or asks
@@ -212,7 +206,7 @@ func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 		}
 		_, secrets := guardrail.Redact(e.text)
 		switch {
-		case len(secrets) > 0, hasCredential(&e.sentence), secretName.MatchString(e.full):
+		case len(secrets) > 0, hasCredential(&e.sentence), secretName.MatchString(e.full), secretList.MatchString(e.about):
 			l.drop[reasonSecret]++
 		case characters(e.text) > min(room, longestIntro+longestEntry):
 			l.drop[reasonLong]++

@@ -59,6 +59,23 @@ func TestKindsOfLists(t *testing.T) {
 	}
 }
 
+// A list of credentials, or a table with a column of them, is never kept, whatever the values look like.
+func TestListsOfCredentials(t *testing.T) {
+	for _, text := range []string{
+		"Our passwords:\n- staging: hunter2\n- production: swordfish",
+		"The API keys of the shop are\nana: abc\nben: def",
+		"Passwords: ana - hunter2, ben - swordfish",
+		"PINs of the doors:\nNORTH=4711\nSOUTH=4712",
+		"Logins of the team:\nana: hunter2\nben: swordfish",
+		"| user | password |\n|---|---|\n| ana | hunter2 |\n| ben | swordfish |",
+		"Our accounts:\n| user | access key |\n|---|---|\n| ana | hunter2 |\n| ben | swordfish |",
+	} {
+		if got, drop := heardOf(text); len(got) > 0 || drop[reasonSecret] != 2 {
+			t.Errorf("%q: kept %q, dropped %v", text, got, drop)
+		}
+	}
+}
+
 // An entry that is named like a credential is never kept, whatever its value looks like.
 func TestListsWithCredentials(t *testing.T) {
 	for _, line := range []string{"DB_PASSWORD=summer", "password: summer", "API_KEY=abc", "api key: abc def", "AUTH_HEADER=Basic", "STRIPE_SECRET=x1", "github-token: none yet", "SESSION_ID=77", "db.passwd=summer", "COOKIE_SALT=pepper",

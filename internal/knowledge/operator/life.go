@@ -256,7 +256,7 @@ func (d *Desk) Vouch(ctx context.Context, id, note string, evidence ...ken.Evide
 	return d.Verify(ctx, c.ID, note, evidence...)
 }
 
-// Resolution is what is done with the claim that was not chosen in a contradiction.
+// Resolution names what a decision on a contradiction does to the claim that was not chosen.
 type Resolution string
 
 // The resolutions.
