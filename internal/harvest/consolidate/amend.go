@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,8 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// A reply that only gives another value starts with words of a correction, ends with them, or both. Each
-// pattern is matched again until it matches no more.
+// A reply that only gives another value starts with words of a correction, ends with them, or both.
 var (
 	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
 		`nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
@@ -28,15 +28,20 @@ const (
 	mostAmended  = 4  // words of its value
 )
 
-// Amended returns sentence with the value that a short reply to it gives in the place of its own, and its
-// own: "The gateway listens on port 8080." and "No, it's 8081." It returns "" if the reply does not correct
-// anything or says more than a value, and if the sentence has no value that the reply's may replace, or
-// several.
-func Amended(sentence, reply string) (text, was string) {
-	if utf8.RuneCountInString(reply) > longestReply || strings.HasSuffix(reply, "?") {
-		return "", ""
+// Reply is a short reply that gives only another value: "no, it's 8081".
+type Reply struct {
+	value string
+	was   string // the value that it denies; empty if it names none
+	code  bool   // the value is between backquotes
+}
+
+// ReadReply reads a short reply. It returns false if the text does not correct anything, or says more than
+// a value.
+func ReadReply(text string) (Reply, bool) {
+	if utf8.RuneCountInString(text) > longestReply || strings.HasSuffix(text, "?") {
+		return Reply{}, false
 	}
-	value := strings.TrimRight(strings.TrimSpace(reply), " .!。,")
+	value := strings.TrimRight(strings.TrimSpace(text), " .!。,")
 	corrects := false
 	for at := denial.FindStringIndex(value); at != nil; at = denial.FindStringIndex(value) {
 		value, corrects = value[at[1]:], true
@@ -47,36 +52,63 @@ func Amended(sentence, reply string) (text, was string) {
 	if at := lately.FindStringIndex(value); at != nil && at[0] > 0 {
 		value = value[:at[0]]
 	}
+	was := ""
 	if m := insteadOf.FindStringSubmatch(value); m != nil {
-		return exchanged(sentence, strings.TrimSpace(m[1]+m[4]), strings.Trim(m[2]+m[3], " `\"'"))
-	}
-	if at := naming.FindStringIndex(value); at != nil {
+		was, value, corrects = bare(m[1]+m[4]), m[2]+m[3], true
+		if was == "" || hasFunction(was) || hasFunction(bare(value)) { // "not now, later"
+			return Reply{}, false
+		}
+	} else if at := naming.FindStringIndex(value); at != nil {
 		value, corrects = value[at[1]:], true
 	}
-	code := strings.HasPrefix(value, "`")
-	value = strings.Trim(value, " ,.:;!`\"'")
-	if !corrects || value == "" || len(strings.Fields(value)) > mostAmended {
-		return "", ""
+	r := Reply{value: strings.Trim(value, " ,.:;!`\"'"), was: was, code: strings.HasPrefix(value, "`")}
+	if was != "" {
+		r.value = bare(value)
 	}
-	at, is := measured(sentence, value)
-	if is == "" {
-		is = beforeValue.ReplaceAllString(value, "")
-		var ok bool
-		if at, ok = named(sentence, is, code); !ok {
-			return "", ""
-		}
-	}
-	sentence = sentence[:at.to] + sourceNamed.ReplaceAllString(sentence[at.to:], "$1")
-	return sentence[:at.from] + is + sentence[at.to:], sentence[at.from:at.to]
+	return r, corrects && r.value != "" && len(strings.Fields(r.value)) <= mostAmended
 }
 
-// exchanged returns sentence with is in the only place where it has was.
-func exchanged(sentence, was, is string) (text, old string) {
-	at := strings.Index(lower(sentence), lower(was))
-	if at < 0 || len(lower(sentence)) != len(sentence) || strings.Count(lower(sentence), lower(was)) > 1 || !wordBounds(sentence, at, at+len(was)) || len(strings.Fields(is)) > mostAmended {
+// bare returns a value without marks around it and without a preposition or an article before it.
+func bare(value string) string {
+	return beforeValue.ReplaceAllString(strings.Trim(value, " ,.:;!`\"'"), "")
+}
+
+func hasFunction(value string) bool {
+	return slices.ContainsFunc(strings.Fields(lower(value)), function)
+}
+
+// Amend returns sentence with the reply's value in the place of its own, and its own: "The gateway listens
+// on port 8080." It returns "" if the sentence has no value that the reply's may replace, or several.
+func (r Reply) Amend(sentence string) (text, was string) {
+	at, is, ok := r.place(sentence)
+	if !ok {
 		return "", ""
 	}
-	return sentence[:at] + is + sentence[at+len(was):], sentence[at : at+len(was)]
+	return sentence[:at.from] + is + sourceNamed.ReplaceAllString(sentence[at.to:], "$1"), sentence[at.from:at.to]
+}
+
+// place returns where in sentence the value is that the reply replaces, and what replaces it.
+func (r Reply) place(sentence string) (at span, is string, ok bool) {
+	if r.was != "" {
+		at, ok = onlyPlace(sentence, r.was)
+		return at, r.value, ok
+	}
+	if at, is = measured(sentence, r.value); is != "" {
+		return at, is, true
+	}
+	is = bare(r.value)
+	at, ok = named(sentence, is, r.code)
+	return at, is, ok
+}
+
+// onlyPlace returns the only place of part in sentence, in upper or lower case.
+func onlyPlace(sentence, part string) (at span, ok bool) {
+	low := lower(sentence)
+	from := strings.Index(low, lower(part))
+	if from < 0 || len(low) != len(sentence) || strings.Count(low, lower(part)) > 1 || !wordBounds(sentence, from, from+len(part)) {
+		return span{}, false
+	}
+	return span{from, from + len(part)}, true
 }
 
 // measured returns the place of the only number, time, day or amount of sentence that the one in value may
@@ -162,7 +194,7 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 			stop--
 		}
 		f, k := formOf(sentence[at:stop])
-		if f == codeToken || f == noToken && at > start && sentence[start] == '`' {
+		if f == noToken && at > start && sentence[start] == '`' {
 			f = codeToken
 		}
 		if f == form && k == kind && !(f == nameToken && start == 0 && function(lower(sentence[at:stop]))) {

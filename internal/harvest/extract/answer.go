@@ -159,7 +159,8 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 // amends adds a candidate for a sentence that gives only another value for what was said right before: by
 // the same person, whose candidate it replaces, or by the assistant.
 func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
-	if c.asks || hasCredential(c) {
+	reply, ok := consolidate.ReadReply(c.text)
+	if !ok || c.asks || hasCredential(c) {
 		return false
 	}
 	var fixed candidate
@@ -169,7 +170,7 @@ func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
 		if k.from != s && (i > 0 || s.before == nil || k.from != s.before.before) {
 			break
 		}
-		if text, was := consolidate.Amended(k.text, c.text); text != "" && characters(text) <= room {
+		if text, was := reply.Amend(k.text); text != "" && characters(text) <= room {
 			fixed, replaced, old = *k, n, was
 			fixed.from, fixed.text, fixed.quote, fixed.corrected = s, text, c.text, k.attributed(l.limit)
 		}
@@ -178,7 +179,7 @@ func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
 		parts := sentences(s.before.text)
 		for n := len(parts) - 1; n >= max(0, len(parts)-mostBefore); n-- {
 			p := beforeI(&parts[n])
-			text, was := consolidate.Amended(p.text, c.text)
+			text, was := reply.Amend(p.text)
 			if text == "" || characters(text) > room {
 				continue
 			}
