@@ -140,13 +140,14 @@ func TellsDone(text string) bool {
 }
 
 // PerhapsDone returns the text of a task that is still to be done, with a note that it may be done by now, as a
-// report made at the time at says. It returns false if the report is about something else.
+// report made at the time at says. The note has no words of the report, which may repeat anything. It returns
+// false if the report is about something else, and for a claim that no session made or a person verified.
 func PerhapsDone(task *ken.Claim, report string, at time.Time) (string, bool) {
 	c, ok := doneTask(task.Text, report)
-	if !ok || at.Before(said(task)) || len(analysis.PastNotes(task.Text)) > 0 {
+	if !ok || task.Session == "" || task.Status != ken.StatusObserved && task.Status != ken.StatusInferred || at.Before(said(task)) || len(analysis.PastNotes(task.Text)) > 0 {
 		return task.Text, false
 	}
-	c.perhaps = true
+	c.perhaps, c.is = true, "done, says the assistant"
 	return c.amend(task.Text, said(task), at), true
 }
 
