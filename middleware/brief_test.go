@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,10 +17,10 @@ import (
 // once.
 func TestBriefLayersShareAConversation(t *testing.T) {
 	root := t.TempDir()
-	now := time.Now()
-	clock := func(o *middleware.Options) { o.Now = func() time.Time { return now } }
+	var ahead atomic.Int64 // nanoseconds; a layer reads the time in the background too
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	brief := func(question string) middleware.Assembly {
-		l, err := middleware.Open(t.Context(), middleware.Options{Root: root, Config: settings(), Strict: true, Brief: true, Now: func() time.Time { return now }})
+		l, err := middleware.Open(t.Context(), middleware.Options{Root: root, Config: settings(), Strict: true, Brief: true, Now: now})
 		must(t, err)
 		turn := asked(question)
 		turn.Session = "s-1"
@@ -35,7 +36,7 @@ func TestBriefLayersShareAConversation(t *testing.T) {
 		must(t, err)
 		return info
 	}
-	other := open(t, settings(), in(root), clock)
+	other := open(t, settings(), in(root), func(o *middleware.Options) { o.Now = now })
 	if info := state(other); info.State != session.Open || info.Messages != 1 {
 		t.Errorf("after the first process: %+v", info)
 	}
@@ -45,7 +46,7 @@ func TestBriefLayersShareAConversation(t *testing.T) {
 		t.Errorf("what was stated is not known: %+v", a.Receipt)
 	}
 	brief("And the port is 7443.")
-	now = now.Add(3 * time.Hour)
+	ahead.Store(int64(3 * time.Hour))
 	if info := state(other); info.State == session.Open || info.Reason != session.Idle {
 		t.Errorf("when nothing was said for long: %+v", info)
 	}
