@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/lru"
 )
 
 // oneFact is the maximum number of words of a statement that is taken to say one thing. A longer
@@ -43,7 +44,43 @@ type term struct {
 	open bool // it is the first of its clause
 }
 
-func valuesOf(text string) *statementValues {
+// parsed holds what a statement says, read when it is first asked for. Nothing changes it then.
+type parsed struct {
+	values func() *statementValues
+	plans  func() bool
+}
+
+// recent holds the statements read last: a new claim is compared with many known ones, and read once.
+// It holds few, so that it keeps none that was forgotten.
+var recent struct {
+	sync.Mutex
+	lru.List[string, parsed]
+}
+
+// mostRecent is the maximum number of statements in recent.
+const mostRecent = 16
+
+func parsedOf(text string) parsed {
+	recent.Lock()
+	defer recent.Unlock()
+	p, ok := recent.Get(text)
+	if !ok {
+		p = parsed{
+			values: sync.OnceValue(func() *statementValues { return readValues(text) }),
+			plans:  sync.OnceValue(func() bool { return readPlans(text) }),
+		}
+		recent.Put(text, p)
+	}
+	if recent.Len() > mostRecent {
+		recent.TakeOldest()
+	}
+	return p
+}
+
+// valuesOf returns the values of a statement, which the caller must not change.
+func valuesOf(text string) *statementValues { return parsedOf(text).values() }
+
+func readValues(text string) *statementValues {
 	s := &statementValues{text: text, values: mentions(text)}
 	s.clauses = clausesOf(text, s.values)
 	for _, c := range s.clauses {
@@ -172,7 +209,9 @@ func (s *statementValues) tellsChange(from, to int, weakly bool) bool {
 // statement before is none. What may be once does not end what is.
 func planned(before, after string) bool { return plans(after) && !plans(before) }
 
-func plans(text string) bool {
+func plans(text string) bool { return parsedOf(text).plans() }
+
+func readPlans(text string) bool {
 	if strings.HasSuffix(strings.TrimRight(text, " )"), "?") {
 		return true
 	}
