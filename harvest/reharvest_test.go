@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -169,6 +170,7 @@ func TestAnotherSessionReinforces(t *testing.T) {
 
 // The evidence of a pattern is bounded, however many sessions repeat it.
 func TestEvidenceOfAPatternIsBounded(t *testing.T) {
+	race.SkipLong(t)
 	r := newRig(t)
 	for i := range 20 {
 		r.clock.pass(24 * time.Hour)

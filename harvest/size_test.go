@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -26,6 +27,7 @@ func long(n int) []ken.Message {
 // The harvest of a session of 5,000 messages is bounded in what it stores, allocates in
 // proportion to the messages, and reports its progress.
 func TestASessionOfThousands(t *testing.T) {
+	race.SkipLong(t)
 	half, _ := harvestLong(t, 2500)
 	whole, kinds := harvestLong(t, 5000)
 	if whole > 3*half {

@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -96,6 +97,7 @@ func TestPromptCacheClientMessagesStay(t *testing.T) {
 // without a layer, and much higher than with blocks that come and go. Run with
 // -v for the numbers.
 func TestPromptCacheShare(t *testing.T) {
+	race.SkipLong(t)
 	s := loadScript(t)
 	count, err := tokens.Counter("o200k_base")
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/code/objective"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -65,6 +66,7 @@ func onlyAsked(c *config.Config) {
 // before and after the files are indexed, in a folder with few files or many. Some
 // programs use one session name for ever.
 func TestTheNextStartRemembers(t *testing.T) {
+	race.SkipLong(t)
 	pairs := fieldsOf(t, "remembered.tsv")
 	if len(pairs) < 60 {
 		t.Fatalf("%d pairs", len(pairs))

@@ -336,6 +336,7 @@ const search = "When is the turbine empty before the ferry?"
 // An embedder that is like nothing is left out of the turns, and the receipt says
 // so; a later process knows it at its first turn.
 func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
+	race.SkipLong(t)
 	root := t.TempDir()
 	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 200)...)

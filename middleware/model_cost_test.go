@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	auxiliary "github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -50,6 +51,7 @@ func harvested(t *testing.T, l *middleware.Layer, id string) session.Outcome {
 // A long session costs three requests at most: the extraction, one repair of it, and one that
 // files all of its claims.
 func TestASessionCostsThreeRequests(t *testing.T) {
+	race.SkipLong(t)
 	for name, script := range map[string][]modeltest.Play{
 		"a good answer": {modeltest.Echo()}, "a faulty one first": {modeltest.WrongShape(), modeltest.Echo()}, "none that can be used": {modeltest.WrongShape()},
 	} {
@@ -87,6 +89,7 @@ func TestASessionCostsThreeRequests(t *testing.T) {
 
 // Past the day's budget rules do the work, nothing is sent, and the outcome says so; off is off.
 func TestBudgetAndOff(t *testing.T) {
+	race.SkipLong(t)
 	for name, tt := range map[string]struct {
 		change func(*config.Config)
 		note   string

@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/structuretest"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -25,6 +26,7 @@ import (
 // blocks, weights, scopes and trust. Every constraint that applies is in the block, or counted
 // as missing, and then the block says how many are.
 func TestNoConstraintIsEverLostInSilence(t *testing.T) {
+	race.SkipLong(t)
 	shown, overflowed := 0, 0
 	defer func() {
 		if shown == 0 || overflowed == 0 {

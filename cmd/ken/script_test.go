@@ -45,25 +45,19 @@ func (u asUser) Run() int {
 	return u.m.Run()
 }
 
-// atOnce are the scripts in which something goes on beside something else: a
-// server, a stream, a harvest, an import, an index, processes in one folder. Under
-// the race detector they alone are run, for a start costs six times as much there,
-// and make whole runs them all.
+// atOnce are the scripts in which the command itself does something beside something else: a
+// server, a stream, a harvest, an import, an index, processes in one folder. Under the race
+// detector they alone are run, because a start takes six times as long there. What ken run and
+// the tools of a chat start is raced in their packages. make whole runs all scripts.
 var atOnce = []string{
-	"testdata/script/ask_upstream.txtar",
 	"testdata/script/chat.txtar",
 	"testdata/script/chat_errors.txtar",
-	"testdata/script/chat_learns.txtar",
-	"testdata/script/chat_memory.txtar",
-	"testdata/script/chat_tools.txtar",
 	"testdata/script/harvest.txtar",
 	"testdata/script/import.txtar",
 	"testdata/script/import_stop.txtar",
 	"testdata/script/index.txtar",
 	"testdata/script/jobs.txtar",
-	"testdata/script/plan_run.txtar",
 	"testdata/script/recall_vector.txtar",
-	"testdata/script/run.txtar",
 	"testdata/script/serve.txtar",
 	"testdata/script/serve_reload.txtar",
 	"testdata/script/structure_filing.txtar",

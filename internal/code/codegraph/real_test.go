@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/code/codegraph/golang"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // later returns a time long after all files were written, so that a second run can rely on modification times.
@@ -16,6 +17,7 @@ func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 // TestThisRepository builds the graph of this project and queries it. KEN_GRAPH_ROOT names another folder, whose
 // figures are logged.
 func TestThisRepository(t *testing.T) {
+	race.SkipLong(t)
 	root, other := "../../..", os.Getenv("KEN_GRAPH_ROOT")
 	if other != "" {
 		root = other

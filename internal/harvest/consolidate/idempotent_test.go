@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // sayings say the same few things in many ways: again, in other words, with more
@@ -43,6 +44,7 @@ func standing(t *testing.T, st ken.Store) string {
 // Harvesting a session twice changes nothing, whatever else is known and whatever
 // was harvested in between, out of order or not.
 func TestHarvestTwiceChangesNothing(t *testing.T) {
+	race.SkipLong(t)
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		st := inMemory()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -134,6 +135,7 @@ func TestDraftIsAPureFunction(t *testing.T) {
 
 // A session of 5,000 messages is read to its end.
 func TestAVeryLongSession(t *testing.T) {
+	race.SkipLong(t)
 	tr := long(5000)
 	tr.Entries = append(tr.Entries, held("user: Remember that the demo for Acme is on 5 June. Never deploy on Fridays.").Entries...)
 	tr.Entries[5000].Seq = 5001

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -131,6 +132,7 @@ func TestPastedTextIsNoStatement(t *testing.T) {
 }
 
 func TestHostileSessions(t *testing.T) {
+	race.SkipLong(t)
 	big := strings.Repeat("a", 1<<20)
 	for name, tr := range map[string]*session.Transcript{
 		"none":            {},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -114,6 +115,7 @@ func TestSummaryOfNothing(t *testing.T) {
 
 // Whatever the limit, whole sentences stand before the note.
 func TestSummaryLimit(t *testing.T) {
+	race.SkipLong(t)
 	tr := long(200)
 	for limit := 200; limit < 3000; limit += 97 {
 		s := extract.Draft(tr, extract.Options{SummaryChars: limit}).Summary

@@ -90,6 +90,7 @@ func TestSameAnswersSameDraft(t *testing.T) {
 }
 
 func TestFiveThousandMessages(t *testing.T) {
+	race.SkipLong(t)
 	tr := &session.Transcript{}
 	for i := range 5000 {
 		e := session.Entry{Seq: uint64(i + 1), Message: ken.Message{Role: "user", Text: fmt.Sprintf("Machine number %d stands in hall %d of the plant.", i, i%7)}}
@@ -109,6 +110,7 @@ func TestFiveThousandMessages(t *testing.T) {
 // A message that is longer than the window must not stop the harvest, nor push
 // its neighbours out.
 func TestMessageLongerThanAPart(t *testing.T) {
+	race.SkipLong(t)
 	for name, filler := range map[string]string{
 		"English": "words and more of them, line after line\n", "Chinese": "一行又一行的文字", "blank": "x\n\n\n", "no spaces": strings.Repeat("x", 40),
 	} {

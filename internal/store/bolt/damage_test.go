@@ -334,6 +334,7 @@ func TestALogThatHasLostItsEnd(t *testing.T) {
 // A bucket that has disappeared is reported, not replaced silently by an empty one: by a repair, and by the
 // repair that opening begins.
 func TestALostBucketIsReported(t *testing.T) {
+	race.SkipLong(t)
 	for _, bucket := range []string{"shelf", "claims", "docs", "rows", "trail"} {
 		for name, repair := range map[string]bool{"opened": false, "repaired": true} {
 			t.Run(bucket+" "+name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/store"
@@ -20,6 +21,7 @@ import (
 // A snapshot includes the keyword index. A snapshot with a damaged index, or opened by an older
 // program as a plain file, can still be opened.
 func TestASnapshotHasTheIndex(t *testing.T) {
+	race.SkipLong(t)
 	l, src := &memoryLog{}, synth.New(1)
 	s := open(t, t.TempDir(), bolt.Options{NoSync: true, Replica: l})
 	const claims = 3000

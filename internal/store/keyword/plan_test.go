@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
 )
 
@@ -148,6 +149,7 @@ func cold(t *testing.T, x *Index, q Query) Result {
 // some or none of the lists are cached. This holds after documents are replaced,
 // removed and merged, and with some of them in the tail.
 func TestWhatIsHeldChangesNoResult(t *testing.T) {
+	race.SkipLong(t)
 	r := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for _, o := range []Options{{}, {MaxPostings: 20}, {MaxPostings: -1}} {
 		x := openTest(t, t.TempDir(), o)

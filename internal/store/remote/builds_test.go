@@ -52,6 +52,7 @@ func TestStoreOfAnotherBuild(t *testing.T) {
 }
 
 func TestProjectionsOfAnotherBuild(t *testing.T) {
+	race.SkipLong(t)
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
 	storetest.RunProjections(t, func(t *testing.T, o storetest.Options) *served {
 		s, _ := between(t, o, remote.ServerOptions{}, po)
@@ -60,6 +61,7 @@ func TestProjectionsOfAnotherBuild(t *testing.T) {
 }
 
 func TestShelfOfAnotherBuild(t *testing.T) {
+	race.SkipLong(t)
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
 	storetest.Shelf(t, func(t *testing.T) store.Shelf {
 		s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, po)
