@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn programs clients clients-go clients-node clients-python clients-agents browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -21,6 +21,10 @@ REPOSITORIES ?= bin/repositories
 DIST ?= dist
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 
+# What compiles or analyses has much garbage and ends soon: it collects it less often. Tests don't,
+# because some of them measure memory.
+SELDOM := GOGC=400
+
 # How many faults the long form of the fault suite has.
 FAULTS ?= 2000
 
@@ -34,7 +38,7 @@ help: ## list these targets
 # repository, and it compiles what is not compiled yet, beside the build of the tests and once
 # more than that: so all is compiled before.
 test: ## run the tests
-	@go list -export -test ./... >/dev/null
+	@$(SELDOM) go list -export -test ./... >/dev/null
 	go test -vet=off ./...
 
 check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
@@ -43,10 +47,10 @@ fmt: ## list files that gofmt would change
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "run gofmt -w on:"; echo "$$out"; exit 1; fi
 
 vet: ## go vet
-	go vet ./...
+	$(SELDOM) go vet ./...
 
 staticcheck: ## staticcheck, at the version in go.mod
-	go tool staticcheck ./...
+	$(SELDOM) go tool staticcheck ./...
 
 lint: ## golangci-lint, where it is installed
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed: skipped"; fi
@@ -68,6 +72,7 @@ raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || ec
 race: ## run the tests of the packages that start goroutines, in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
 	@echo "go test $(RACE) of the packages that start goroutines"
+	@$(SELDOM) CGO_ENABLED=$(if $(RACE),1,0) go list -export $(RACE) -test $(raced) >/dev/null
 	@GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on $(raced)
 
 # Some tests do less under the detector (internal/race). This is built as make vet has built it
@@ -147,44 +152,44 @@ release-twice: ## make a release for PLATFORMS in two clones of the last commit,
 	echo "the same bytes: $$(wc -l <"$$folder/one/dist/SHA256SUMS") files"
 
 # What this machine can't try is named, and left out. KEN_DEBIAN=bookworm adds a bare root made by debootstrap.
-packages-test: ## make a release for this machine in bin/release, install each package afresh and run it
-	CGO_ENABLED=0 go build -trimpath -o bin/packages-upstream ./internal/gateway/upstreamtest/cmd/upstream
+packages-test: programs ## make a release for this machine in bin/release, install each package afresh and run it
 	@if (cd packaging && go mod download) 2>/dev/null; then \
 		(cd packaging && CGO_ENABLED=0 go test ./...); \
 		$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release; \
-		packaging/test/run bin/release bin/packages-upstream; \
+		packaging/test/run bin/release bin/upstream; \
 	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
 
 # A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
 # next. packages-test is the short form. The clients that they bring are installed first, which is not timed. KEN_DEBIAN=bookworm adds a bare root.
-first-hour: ## play the first hour of five kinds of users, from packages made here, and print how long each waits
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+first-hour: programs ## play the first hour of five kinds of users, from packages made here, and print how long each waits
 	@for folder in python node agents; do clients/$$folder/run install; done
 	@$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release
 	@packaging/test/run bin/release bin/upstream go wheel npm deb image agent
 
-# What is missing is named, and its part left out: only Go and make are required.
-clients: build ## run real clients against ken serve and ken mcp, if they can be installed
+# The programs that the tests in other languages start.
+programs: build
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
+
+# What is missing is named, and its part left out: only Go and make are required. make -j runs the parts beside each other.
+clients: clients-python clients-node clients-agents clients-go ## run real clients against ken serve and ken mcp, if they can be installed
+
+clients-go: programs
 	@if (cd clients/go && go mod download) 2>/dev/null; then \
 		echo "== the OpenAI client for Go"; \
 		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
 	else echo "SKIPPED: the OpenAI client for Go: its module can't be downloaded"; fi
-	@clients/node/run
-	@clients/python/run
-	@clients/agents/run
 
-browser: build ## test the console in a real browser, if there is one
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
-	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
+clients-node clients-python clients-agents: clients-%: programs
+	@clients/$*/run
+
+browser: programs ## test the console in a real browser, if there is one
 	@clients/console/run
 
 site: ## build the documentation site in bin/site, if MkDocs can be installed
 	@clients/site/run
 
-pictures: build ## make the pictures of the console in docs/pictures anew
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
-	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
+pictures: programs ## make the pictures of the console in docs/pictures anew
 	@clients/console/run pictures
 
 recordings: build ## record the terminals in docs/pictures anew

@@ -239,7 +239,7 @@ class TestWrap(Project):
         self.check_blocks(2)
 
     def test_retries(self):
-        order = json.dumps([{"recording": "error_429"}, {"recording": "error_500_html"}]).encode()
+        order = json.dumps([{"recording": "error_502_html"}, {"recording": "error_500_html"}]).encode()
         urllib.request.urlopen(urllib.request.Request(self.up + "/_upstream/next", data=order, method="POST")).close()
         with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=2) as plain:
             answer = self.k.wrap(plain).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
