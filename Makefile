@@ -21,7 +21,7 @@ REPOSITORIES ?= bin/repositories
 DIST ?= dist
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 
-# What compiles or analyses has much garbage and ends soon: it collects it less often. Tests don't,
+# Compiling and analysing make much garbage and end soon, so they collect it less often. Tests do not,
 # because some of them measure memory.
 SELDOM := GOGC=400
 
@@ -72,8 +72,9 @@ raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || ec
 race: ## run the tests of the packages that start goroutines, in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
 	@echo "go test $(RACE) of the packages that start goroutines"
-	@$(SELDOM) CGO_ENABLED=$(if $(RACE),1,0) go list -export $(RACE) -test $(raced) >/dev/null
-	@GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on $(raced)
+	@packages="$(raced)"; export CGO_ENABLED=$(if $(RACE),1,0); \
+	$(SELDOM) go list -export $(RACE) -test $$packages >/dev/null; \
+	GORACE="atexit_sleep_ms=50 $(GORACE)" go test $(RACE) -vet=off -shuffle=on $$packages
 
 # Some tests do less under the detector (internal/race). This is built as make vet has built it
 # already. CI runs all tests at full size in a clone without the evaluation data, so it sets WHOLE

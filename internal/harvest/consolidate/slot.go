@@ -50,8 +50,8 @@ type parsed struct {
 	plans  func() bool
 }
 
-// recent holds the statements read last: a new claim is compared with many known ones, and read once.
-// It holds few, so that it keeps none that was forgotten.
+// recent holds the statements that were read last. A new claim is compared with many known ones, and is
+// read only once that way. It holds few, so that a statement that is forgotten soon leaves it.
 var recent struct {
 	sync.Mutex
 	lru.List[string, parsed]
@@ -70,9 +70,9 @@ func parsedOf(text string) parsed {
 			plans:  sync.OnceValue(func() bool { return readPlans(text) }),
 		}
 		recent.Put(text, p)
-	}
-	if recent.Len() > mostRecent {
-		recent.TakeOldest()
+		if recent.Len() > mostRecent {
+			recent.TakeOldest()
+		}
 	}
 	return p
 }
