@@ -44,7 +44,7 @@ test: ## run the tests
 check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
 
 fmt: ## list files that gofmt would change
-	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "run gofmt -w on:"; echo "$$out"; exit 1; fi
+	@out=$$(git ls-files -co --exclude-standard -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "run gofmt -w on:"; echo "$$out"; exit 1; fi
 
 vet: ## go vet
 	$(SELDOM) go vet ./...

@@ -98,7 +98,7 @@ func falseAlarms(t testing.TB, dir string, wanted func(path string) bool) (found
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".venv") || d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == ".ken"):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".venv") || path == filepath.Join(dir, "bin") || d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == ".ken"):
 			return filepath.SkipDir
 		case d.IsDir() || !wanted(path):
 			return nil
