@@ -450,6 +450,10 @@ func TestRulesDoNotDrownATurn(t *testing.T) {
 		claims = append(claims, fact(t, "The ledger of %d has its own database server, which is in rack %d.", 1990+i, i))
 	}
 	learn(t, l, claims...)
+	whole := map[string]bool{}
+	for i := range claims {
+		whole[claims[i].Text] = true
+	}
 	r := l.Assemble(t.Context(), asked("what should I know before I touch the ledger and its database server?")).Receipt
 	if got := utf8.RuneCountInString(r.Block); got > 6000 {
 		t.Errorf("%d characters", got)
@@ -462,7 +466,7 @@ func TestRulesDoNotDrownATurn(t *testing.T) {
 			continue
 		}
 		rules++
-		if !strings.HasSuffix(it.Text, ".") || !strings.Contains(it.Text, " must ") {
+		if !whole[it.Text] {
 			t.Errorf("cut: %q", it.Text)
 		}
 		key := strings.ToLower(strings.Trim(it.Text, "."))
