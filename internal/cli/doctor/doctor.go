@@ -170,6 +170,9 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	owner := cmp.Or(a.Owner, cfg.Knowledge.Owner)
 	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && cfg.Store.URL == "" {
+		if err := canMake(dir); err != nil {
+			return []finding{failed(check, &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: "no store can be made", Try: "Make the folder writable, or set knowledge.db_path to one that is.", Err: err})}
+		}
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -198,6 +201,22 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()), examineSearch(ctx, l, owner))
 	}
 	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
+}
+
+// canMake reports why a folder that does not exist can't be made. It tries in the nearest folder
+// that exists.
+func canMake(dir string) error {
+	for {
+		parent := filepath.Dir(dir)
+		trial, err := os.MkdirTemp(parent, ".ken-doctor-")
+		if err == nil {
+			return os.Remove(trial)
+		}
+		if !errors.Is(err, os.ErrNotExist) || parent == dir {
+			return fmt.Errorf("%s: %w", parent, errors.Unwrap(err))
+		}
+		dir = parent
+	}
 }
 
 // examineModel asks the endpoint for its list of models.
