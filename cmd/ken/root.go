@@ -133,6 +133,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.Dir, "dir", "C", ".", "work in the project of this `FOLDER`")
 	f.StringVar(&a.Owner, "owner", "", "the `OWNER` whose knowledge it is; default from the configuration")
+	cli.CompleteFlag(cmd, "owner", a.Owners)
 	f.BoolVar(&a.JSON, "json", false, "print JSON")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	cmd.AddCommand(commands(a)...)

@@ -10,12 +10,16 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -89,16 +93,15 @@ func (a *App) layerConfiguration() (*config.Resolved, error) {
 }
 
 // ReadOnly returns a change of the options of Layer for a command that adds nothing. In a
-// project without a state folder the layer gets an empty one elsewhere, which done removes, so
-// that the command leaves no files in the project.
+// project without a state folder, and for an owner without a store, the layer gets an empty folder
+// elsewhere, which done removes, so that the command leaves no files in the project.
 func (a *App) ReadOnly() (change func(*middleware.Options), done func(), err error) {
 	r, err := a.layerConfiguration()
 	if err != nil {
 		return nil, nil, err
 	}
 	done = func() {}
-	_, err = os.Lstat(r.Config.State(r.Root))
-	if s := r.Config.Store; s.URL == "" && s.Next == "" && errors.Is(err, fs.ErrNotExist) {
+	if a.hasNothing(r) {
 		dir, err := os.MkdirTemp("", "ken-empty-")
 		if err != nil {
 			return nil, nil, fmt.Errorf("make a temporary folder: %w", err)
@@ -106,6 +109,27 @@ func (a *App) ReadOnly() (change func(*middleware.Options), done func(), err err
 		r.Config.Knowledge.DBPath, done = dir, func() { _ = os.RemoveAll(dir) } // the system clears that folder, too
 	}
 	return func(o *middleware.Options) { o.Config = &r.Config }, done, nil
+}
+
+// hasNothing reports whether there is no store that the owner can read. If others have one, it says
+// which.
+func (a *App) hasNothing(r *config.Resolved) bool {
+	if s := r.Config.Store; s.URL != "" || s.Next != "" {
+		return false
+	}
+	state := r.Config.State(r.Root)
+	if _, err := os.Lstat(state); err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if a.Owner == "" || len(r.Config.Knowledge.Shares) > 0 {
+		return false
+	}
+	owners, err := OwnersIn(state)
+	if err != nil || len(owners) == 0 || slices.Contains(owners, a.Owner) {
+		return false
+	}
+	a.Note(fmt.Sprintf("owner %s has no knowledge here; these have: %s", a.Owner, strings.Join(owners, ", ")))
+	return true
 }
 
 // ReadStore is WithStore for a command that adds nothing: see ReadOnly.
@@ -116,6 +140,25 @@ func (a *App) ReadStore(ctx context.Context, fn func(*middleware.Layer, store.En
 	}
 	defer done()
 	return a.WithStore(ctx, fn, change)
+}
+
+// OwnersIn lists the owners that have a store in a state folder.
+// bolt.FolderName defines the folder names.
+func OwnersIn(state string) ([]string, error) {
+	entries, err := os.ReadDir(state)
+	if err != nil {
+		return nil, fmt.Errorf("list owners: %w", err)
+	}
+	var owners []string
+	for _, e := range entries {
+		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
+			if files, err := os.ReadDir(filepath.Join(state, e.Name())); err == nil && e.Name() == "events" && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".db" }) {
+				continue // the event log's default folder
+			}
+			owners = append(owners, owner)
+		}
+	}
+	return owners, nil
 }
 
 // WithStore runs fn on the owner's store.

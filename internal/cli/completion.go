@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -63,6 +64,40 @@ func EntityNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out 
 	return out, err
 }
 
+// ClaimIDs lists the ids of the newest claims, newest first.
+func ClaimIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) ([]string, error) {
+	return claimIDs(ctx, s, func(*ken.Claim) bool { return true })
+}
+
+// RuleIDs is ClaimIDs for rules and candidate rules.
+func RuleIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) ([]string, error) {
+	return claimIDs(ctx, s, func(c *ken.Claim) bool { return c.Constraint || c.RuleCandidate })
+}
+
+func claimIDs(ctx context.Context, s store.Engine, want func(*ken.Claim) bool) (out []string, err error) {
+	const most = 500 // more than a person reads
+	for c, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if !c.Kind.Structural() && c.Status != ken.StatusSuperseded && want(&c) {
+			out = append(out, c.ID+"\t"+Truncate(Cell(c.Text), 60))
+		}
+	}
+	slices.Reverse(out)
+	return out[:min(len(out), most)], nil
+}
+
+// Owners completes the owners that have a store in the project's state folder.
+func (a *App) Owners(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	r, err := a.Configuration()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	owners, _ := OwnersIn(r.Config.State(r.Root))
+	return owners, cobra.ShellCompDirectiveNoFileComp
+}
+
 // FixedChoices always offers the same words.
 func FixedChoices(list ...string) Choices {
 	return func(context.Context, *middleware.Layer, store.Engine) ([]string, error) { return list, nil }
@@ -80,6 +115,11 @@ func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}); err != nil {
 		panic(err) // fails only if the command has no such flag
 	}
+}
+
+// CompleteWords completes the values of a flag with a fixed list.
+func CompleteWords(cmd *cobra.Command, flag string, words ...string) {
+	CompleteFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // SuggestedAspects lists the usual aspects of all types of entities.

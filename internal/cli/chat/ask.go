@@ -49,6 +49,7 @@ func (a *commands) askCommand() *cobra.Command {
 	f.BoolVar(&o.all, "all", false, "list all items that were cut")
 	f.StringVar(&o.model, "model", "", "the `MODEL` to ask; default from the configuration")
 	f.StringVar(&o.weight, "weight", "", "the `DEPTH` of the search: none, low, default or high; default from the configuration")
+	cli.CompleteWords(cmd, "weight", "none", "low", "default", "high")
 	return cmd
 }
 

@@ -63,6 +63,7 @@ func (a *commands) connectCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.by, "by", "", "the `WAY`: hooks, mcp or url")
+	cli.CompleteWords(cmd, "by", "hooks", "mcp", "url")
 	addFlags(cmd, &o)
 	return cmd
 }

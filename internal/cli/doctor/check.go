@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +62,9 @@ type checkView struct {
 // checkStores checks the stores and prints the problems. It returns an error if
 // there are any.
 func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
+	if f.all {
+		a.Owner = ""
+	}
 	p := a.Progress()
 	defer p.Done()
 	change, done, err := a.ReadOnly()
@@ -106,7 +107,7 @@ func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 
 func (a *commands) ownersToCheck(l *middleware.Layer, all bool) ([]string, error) {
 	if all {
-		return ownersIn(stateOf(l))
+		return cli.OwnersIn(stateOf(l))
 	}
 	return []string{cmp.Or(a.Owner, l.Config().Knowledge.Owner)}, nil
 }
@@ -150,7 +151,7 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	state := r.Config.State(r.Root)
 	owners := []string{cmp.Or(a.Owner, r.Config.Knowledge.Owner)}
 	if f.all {
-		if owners, err = ownersIn(state); err != nil {
+		if owners, err = cli.OwnersIn(state); err != nil {
 			return err
 		}
 	}
@@ -193,6 +194,9 @@ type forgottenCheck struct {
 // checkForgotten searches the project for forgotten texts, and returns an error
 // if it finds one.
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
+	if f.all {
+		a.Owner = ""
+	}
 	p := a.Progress()
 	defer p.Done()
 	change, done, err := a.ReadOnly()
@@ -251,7 +255,7 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 				owners := []string{s.Owner()}
 				if all {
 					var err error
-					if owners, err = ownersIn(filepath.Dir(s.Dir())); err != nil {
+					if owners, err = cli.OwnersIn(filepath.Dir(s.Dir())); err != nil {
 						return err
 					}
 				}
@@ -296,23 +300,4 @@ func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners [
 	}
 	a.PrintTable([]string{"LOG", "EVENTS", "ERASED", "HEAD", "OWNER"}, rows)
 	return failed
-}
-
-// ownersIn lists the owners that have a store in a state folder.
-// bolt.FolderName defines the folder names.
-func ownersIn(state string) ([]string, error) {
-	entries, err := os.ReadDir(state)
-	if err != nil {
-		return nil, fmt.Errorf("list owners: %w", err)
-	}
-	var owners []string
-	for _, e := range entries {
-		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
-			if files, err := os.ReadDir(filepath.Join(state, e.Name())); err == nil && e.Name() == "events" && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".db" }) {
-				continue // the event log's default folder
-			}
-			owners = append(owners, owner)
-		}
-	}
-	return owners, nil
 }

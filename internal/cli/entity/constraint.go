@@ -62,7 +62,7 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 	f.StringVar(&o.expires, "expires", "", "the `TIME` when it ends: a length such as 12h or 30d, or a date")
 	f.StringVar(&o.scope, "scope", "", "where it applies, as `TYPE:ID`; default everywhere")
 	a.CompleteFlag(cmd, "entity", cli.EntityNames)
-	a.CompleteFlag(cmd, "aspect", cli.FixedChoices(cli.SuggestedAspects()...))
+	cli.CompleteWords(cmd, "aspect", cli.SuggestedAspects()...)
 	return cmd
 }
 
@@ -106,6 +106,8 @@ func (a *commands) constraintRemoveCommand() *cobra.Command {
 			"Only ken constraint add turns it into a rule again.",
 		Example: `  ken constraint remove 3f9a2c71`,
 		Args:    cli.ExactArgs("ID"),
+
+		ValidArgsFunction: a.Complete(cli.RuleIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ReadStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				no := false

@@ -71,7 +71,7 @@ func (a *commands) entityDescribeCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "the `TYPE` of thing that it is: person, project, system, tool, concept or skill")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
+	cli.CompleteWords(cmd, "type", describableTypes()...)
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func (a *commands) entityGraphCommand() *cobra.Command {
 	f.IntVar(&o.Depth, "depth", 2, "up to `N` dependencies away, 1 to 3")
 	f.StringVarP(&o.Out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
 	f.StringArrayVar(&o.Scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
-	a.CompleteFlag(cmd, "format", cli.FixedChoices("svg", "mermaid", "dot"))
+	cli.CompleteWords(cmd, "format", "svg", "mermaid", "dot")
 	return cmd
 }
 
@@ -263,7 +263,7 @@ func (a *commands) entityListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `TYPE`: person, project, system, tool, concept, skill or unknown")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "list at most `N` entities")
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
+	cli.CompleteWords(cmd, "type", describableTypes()...)
 	return cmd
 }
 

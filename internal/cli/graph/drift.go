@@ -54,7 +54,7 @@ func (a *commands) driftCommand() *cobra.Command {
 	f.BoolVar(&o.update, "update-baseline", false, "write the violations that there are now into the baseline")
 	f.BoolVar(&o.propose, "propose", false, "print a manifest of the project as it is, and do nothing else")
 	f.BoolVar(&o.record, "record", false, "also keep the violations as claims, and end the claims of those that are fixed")
-	a.CompleteFlag(cmd, "format", cli.FixedChoices("text", "json", "sarif"))
+	cli.CompleteWords(cmd, "format", "text", "json", "sarif")
 	return cmd
 }
 

@@ -158,7 +158,7 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 	f.IntVar(&o.Depth, "depth", 1, "up to `N` edges away, 1 to 3")
 	f.IntVarP(&nodes, "limit", "n", 30, "draw at most `N` boxes, 1 to 200")
 	f.StringVarP(&o.Out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
-	completeWith(cmd, "format", []string{"svg", "mermaid", "dot"})
+	cli.CompleteWords(cmd, "format", "svg", "mermaid", "dot")
 	return cmd
 }
 

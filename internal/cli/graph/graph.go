@@ -264,12 +264,7 @@ func checkPage(p codegraph.Page) error {
 
 func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
 	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `KIND`: "+strings.Join(all, ", ")+" (repeatable)")
-	completeWith(cmd, "kind", all)
-}
-
-// completeWith completes a flag with a fixed list of words; no store is needed.
-func completeWith(cmd *cobra.Command, flag string, words []string) {
-	cli.CompleteFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteWords(cmd, "kind", all...)
 }
 
 func checkKinds[K ~string](said, all []string) (out []K, err error) {

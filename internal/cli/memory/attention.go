@@ -72,7 +72,7 @@ func (a *commands) attentionCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.all, "all", false, "include dismissed items")
 	f.StringVar(&o.event, "event", "", "only items of this `EVENT`: "+strings.Join(attentionEvents, ", "))
-	a.CompleteFlag(cmd, "event", cli.FixedChoices(attentionEvents...))
+	cli.CompleteWords(cmd, "event", attentionEvents...)
 	cmd.AddCommand(
 		a.settleCommand("dismiss", "Hide items until something about them changes",
 			"Hide items of the list until something about them changes. Their claims are not changed. ",
@@ -142,7 +142,7 @@ func (a *commands) settleCommand(name, short, long, example, done string, fn set
 	f := cmd.Flags()
 	f.StringVar(&o.event, "event", "", "all items of this `EVENT`, after a question")
 	f.BoolVar(&o.yes, "yes", false, "don't ask")
-	a.CompleteFlag(cmd, "event", cli.FixedChoices(attentionEvents...))
+	cli.CompleteWords(cmd, "event", attentionEvents...)
 	return cmd
 }
 

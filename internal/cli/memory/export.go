@@ -39,7 +39,17 @@ func (a *commands) exportCommand() *cobra.Command {
 	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `STATUS` (repeatable)")
 	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `KIND` (repeatable)")
 	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `TYPE:ID` (repeatable)")
+	completeFilter(cmd)
 	return cmd
+}
+
+// claimKinds lists the kinds of claims that people write or ask for.
+var claimKinds = cli.Words([]ken.Kind{ken.KindFact, ken.KindHot, ken.KindPlaybook, ken.KindDecision, ken.KindFinding, ken.KindPattern, ken.KindEpisode, ken.KindObjective})
+
+// completeFilter completes the flags with which recall and export filter claims.
+func completeFilter(cmd *cobra.Command) {
+	cli.CompleteWords(cmd, "status", cli.Words(ken.Statuses())...)
+	cli.CompleteWords(cmd, "kind", claimKinds...)
 }
 
 func (a *commands) export(ctx context.Context, o *exportOptions) error {

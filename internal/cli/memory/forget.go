@@ -37,6 +37,8 @@ func (a *commands) forgetCommand() *cobra.Command {
 			"same ID continues where it ended.",
 		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
 		Args:    cli.ExactArgs("ID"),
+
+		ValidArgsFunction: a.Complete(cli.ClaimIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.forget(cmd.Context(), args[0], reason, yes)
 		},
@@ -136,6 +138,8 @@ func (a *commands) verifyCommand() *cobra.Command {
 			"The claim's tier becomes Verified, and stays so for knowledge.decay_days.",
 		Example: `  ken verify 3f9a2c71 --note "read the handler and its tests"`,
 		Args:    cli.ExactArgs("ID"),
+
+		ValidArgsFunction: a.Complete(cli.ClaimIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := a.Project()
 			if err != nil {
@@ -188,6 +192,8 @@ func (a *commands) disputeCommand() *cobra.Command {
 			"ken verify settles the dispute in its favour, ken supersede against it.",
 		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
 		Args:    cli.ExactArgs("ID"),
+
+		ValidArgsFunction: a.Complete(cli.ClaimIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason = strings.TrimSpace(reason); reason == "" {
 				return cli.Invalid("--reason", "empty: a dispute needs a reason", "Say in --reason what contradicts the claim.")
@@ -210,6 +216,8 @@ func (a *commands) supersedeCommand() *cobra.Command {
 			"Doing it again changes nothing.",
 		Example: `  ken supersede 3f9a2c71 b04411de`,
 		Args:    cli.ExactArgs("OLD", "NEW"),
+
+		ValidArgsFunction: a.Complete(cli.ClaimIDs, cli.ClaimIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.move(cmd.Context(), args[0], cli.CurrentUser(), func(d *operator.Desk, id string) error {
 				return d.Supersede(cmd.Context(), id, args[1], "")

@@ -73,7 +73,7 @@ func (a *commands) importCommand() *cobra.Command {
 	f.StringVar(&o.rejects, "rejects", "", "write what was refused into `FILE`, as JSON lines to mend")
 	f.BoolVar(&o.vouch, "vouch", false, "what the files say is your own word, rules included")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON schema of a claim")
-	a.CompleteFlag(cmd, "from", cli.FixedChoices(cli.Words(foreign.Formats())...))
+	cli.CompleteWords(cmd, "from", cli.Words(foreign.Formats())...)
 	return cmd
 }
 

@@ -96,7 +96,9 @@ func (a *commands) learnCommand() *cobra.Command {
 	o.evidence.add(f)
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 	a.CompleteFlag(cmd, "entity", cli.EntityNames)
-	a.CompleteFlag(cmd, "aspect", cli.FixedChoices(cli.SuggestedAspects()...))
+	cli.CompleteWords(cmd, "kind", claimKinds...)
+	cli.CompleteWords(cmd, "status", "observed", "inferred", "hypothesis", "verified")
+	cli.CompleteWords(cmd, "aspect", cli.SuggestedAspects()...)
 	return cmd
 }
 

@@ -79,6 +79,9 @@ func (a *commands) recallCommand() *cobra.Command {
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
 	f.BoolVar(&o.floor, "floor", false, "find nothing unless the match is strong enough for a turn")
 	f.BoolVar(&o.archived, "archived", false, "find archived claims instead")
+	completeFilter(cmd)
+	cli.CompleteWords(cmd, "mode", "keyword", "vector", "hybrid")
+	cli.CompleteWords(cmd, "min-trust", "external", "agent", "operator")
 	f.StringVar(&o.batch, "batch", "", "answer every question in this `FILE`; - is standard input")
 	return cmd
 }
@@ -301,6 +304,8 @@ func (a *commands) historyCommand() *cobra.Command {
 		Example: `  ken history 3f9a2c71`,
 		Args:    cli.ExactArgs("ID"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0]) },
+
+		ValidArgsFunction: a.Complete(cli.ClaimIDs),
 	}
 }
 

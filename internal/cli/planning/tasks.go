@@ -61,7 +61,7 @@ func (a *commands) tasksFlags(cmd *cobra.Command, o *tasksOptions) {
 	f.StringVar(&o.about, "about", "", "only tasks about this `ENTITY`, under any of its names")
 	f.StringVar(&o.contains, "contains", "", "only tasks with this `TEXT` in the title")
 	f.BoolVar(&o.all, "all", false, "also those that are over")
-	a.CompleteFlag(cmd, "status", cli.FixedChoices(statusWords()...))
+	cli.CompleteWords(cmd, "status", statusWords()...)
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 }
 
@@ -210,7 +210,7 @@ func (a *commands) taskUpdateCommand() *cobra.Command {
 	f.StringVar(&title, "title", "", "the new `TITLE`")
 	f.StringArrayVar(&about, "about", nil, "an `ENTITY` that it is about, instead of those before (repeatable)")
 	f.StringVar(&expires, "expires", "", "the `TIME` when it is no use any more: a length, a date, or never")
-	a.CompleteFlag(cmd, "status", cli.FixedChoices(statusWords()...))
+	cli.CompleteWords(cmd, "status", statusWords()...)
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 	return cmd
 }

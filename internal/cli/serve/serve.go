@@ -95,6 +95,7 @@ func (a *commands) serveCommand() *cobra.Command {
 	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
 	f.BoolVar(&o.shared, "shared", false, "serve the programs of this project until the last one is gone, or print where that is done")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
+	cli.CompleteWords(cmd, "log", "text", "json")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
 }

@@ -275,6 +275,7 @@ func (a *commands) jobsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listJobs(cmd.Context(), state) },
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only jobs in this `STATE`: queued, running, done or dead")
+	cli.CompleteWords(cmd, "state", "queued", "running", "done", "dead")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "retry ID",

@@ -1,4 +1,4 @@
-package doctor
+package cli
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func TestOwnersAreReadFromTheirFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := ownersIn(dir)
+	got, err := OwnersIn(dir)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
