@@ -21,10 +21,10 @@ import (
 // another node takes the owner over. No claim may be lost, also none that is written between moves.
 func TestALargeOwner(t *testing.T) {
 	race.SkipLong(t)
-	const least = 40 << 20
+	const least, claims = 40 << 20, 5000
 	dir := t.TempDir()
 	fill := shared.NewOwners(dir, 0, shared.Options{Store: bolt.Options{NoSync: true}})
-	importClaims(t, fill, "ada", 40_000)
+	importClaims(t, fill, "ada", claims, 5000)
 	if err := fill.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestALargeOwner(t *testing.T) {
 		w := shared.NewOwners(t.TempDir(), 0, shared.Options{Node: n})
 		return w, func() { must(t, w.Close()); must(t, n.Close()) }
 	}
-	want := 40_000
+	want := claims
 	for i, p := range places {
 		for range 2 { // in an engine, the second node takes over from the log and its snapshot
 			w, end := open(p)

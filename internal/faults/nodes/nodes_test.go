@@ -414,15 +414,12 @@ func (c *crew) verify(url string) {
 	t.Logf("refused: %v", c.refused)
 }
 
-// wanted returns the number of faults of a run.
+// wanted returns the number of faults of a run. make chaos makes many more than the tests.
 func wanted() int {
 	if n, err := strconv.Atoi(os.Getenv("KEN_FAULTS")); err == nil {
 		return n
 	}
-	if race.Enabled {
-		return 3
-	}
-	return 6
+	return 3
 }
 
 // fault is a fault with functions that begin and end it.

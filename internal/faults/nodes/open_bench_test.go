@@ -5,6 +5,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/kenlayer/ken"
@@ -22,7 +23,7 @@ func BenchmarkOpenElsewhere(b *testing.B) {
 	embedder, question := synth.NewEmbedder(256), synth.New(2).Question()
 	dir := b.TempDir()
 	alone := shared.NewOwners(dir, 0, shared.Options{Store: bolt.Options{NoSync: true}})
-	importClaims(b, alone, "ada", claims)
+	importClaims(b, alone, "ada", claims, 0)
 	if err := alone.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -76,18 +77,25 @@ func BenchmarkOpenElsewhere(b *testing.B) {
 	}
 }
 
-// importClaims fills an owner's store.
-func importClaims(tb testing.TB, w *shared.Owners, owner string, n int) {
+// importClaims fills an owner's store. A claim carries padding of so many bytes, which no
+// compression removes.
+func importClaims(tb testing.TB, w *shared.Owners, owner string, n, padding int) {
 	s, release, err := w.Get(context.Background(), owner)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer release()
 	src := synth.New(1)
+	rng := rand.NewChaCha8([32]byte{1})
+	pad := make([]byte, padding/2)
 	for left := n; left > 0; left -= 1000 {
 		in := make([]store.Incoming, min(left, 1000))
 		for i := range in {
 			in[i].Claim = src.Claim()
+			if padding > 0 {
+				_, _ = rng.Read(pad)
+				in[i].Claim.Body = fmt.Appendf(nil, `{"padding":"%x"}`, pad)
+			}
 		}
 		for _, o := range s.Import(context.Background(), in) {
 			if o.Err != nil {

@@ -215,7 +215,7 @@ func TestFaultsSlowSnapshot(t *testing.T) {
 				}
 			}
 			link, all, end := member("first")
-			importClaims(t, all, "o0", 3000)
+			importClaims(t, all, "o0", 3000, 0)
 			s, release, err := all.Get(t.Context(), "o0")
 			if err != nil {
 				t.Fatal(err)

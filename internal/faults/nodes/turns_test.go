@@ -240,7 +240,7 @@ func putOwners(t *testing.T, url string, many int) {
 	defer log.Close()
 	dir := t.TempDir()
 	alone := shared.NewOwners(dir, 0, shared.Options{Store: bolt.Options{NoSync: true}})
-	importClaims(t, alone, "first", claimsEach)
+	importClaims(t, alone, "first", claimsEach, 0)
 	first := filepath.Join(dir, "first")
 	whole := t.TempDir()
 	s, release, err := alone.Get(t.Context(), "first")
