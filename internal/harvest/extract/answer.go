@@ -14,6 +14,8 @@ import (
 var (
 	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
 		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
+	takeable      = list(`want a, want an, want any, want some, want the, want more, do you want, need a, need an, need any, need some, care for, interested in`)
+	takes         = set("yes yep yeah yup no nope nah not ok okay sure please thanks thank you thx go ahead do it that of course great good fine perfect absolutely definitely certainly gladly now i'd love to sounds right")
 	postponements = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
 		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
 	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
@@ -50,7 +52,12 @@ func (l *collector) asked(agent *speech) (question, context string) {
 		return "", context
 	}
 	q.open(nil)
-	lang, _ := languageOf(q.text)
+	lang, known := languageOf(q.text)
+	if !known { // "Que puis-je faire ?"
+		if lang, known = languageOf(agent.text); !known {
+			lang = l.spoken
+		}
+	}
 	switch {
 	case lang == nil:
 		if offers.starts(q.words) > 0 || substance(q.words) < 1 || len(q.words) < 3 {
@@ -103,6 +110,28 @@ func answers(s *sentence, lang *cues) bool {
 		return false
 	}
 	return !phatic[w[0].low] || len(w) > 3 || numbered(s.text)
+}
+
+// takesOffer reports whether a question offers something and the reply takes or refuses it: "Want a
+// meal plan?" "Yes please." It cuts the reply to what it says besides: "Yes please, and my name is Sam."
+func takesOffer(question string, reply *sentence) bool {
+	if i := strings.LastIndex(question, ". "); i >= 0 {
+		question = question[i+2:]
+	}
+	if takeable.starts(wordsOf(question)) == 0 {
+		return false
+	}
+	w := reply.words
+	for i := range w {
+		if i > 0 && w[i-1].comma && (w[i].low == "and" || w[i].low == "but") && i+1 < len(w) {
+			reply.cutTo(w[i+1].start)
+			return true
+		}
+		if !takes[w[i].low] {
+			return false
+		}
+	}
+	return true
 }
 
 // lastWord cuts a sentence to the text behind a phrase that takes back what was said before
@@ -284,7 +313,7 @@ func offersAction(question string) bool {
 	}
 	w := wordsOf(question)
 	first := low(w, 0)
-	return imperatives[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
+	return imperatives[first] && !auxiliary[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
 }
 
 // Reports returns what the assistant said that it had done, each with its time, the latest last.

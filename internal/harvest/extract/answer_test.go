@@ -35,3 +35,22 @@ func TestAnswersLastWordsAndLanguages(t *testing.T) {
 		}
 	}
 }
+
+func TestOffersAreNoQuestions(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Can you help me? || a: Of course! Want a meal plan? || Yes please. Our family has four people.", "fact: User: Our family has four people."},
+		{"I'm planning my week. || a: Great. Want a shopping list? || Yes, go ahead.", ""},
+		{"Our mascot lives in the Blue Room. || a: Do you want lunch? || Yes please, and my name is Sam.", "fact: User: Our mascot lives in the Blue Room. | fact: User: My name is Sam."},
+		{"Hi || a: Need any dates in it? || no thanks", ""},
+		{"Hi || a: Do you want the report weekly? || weekly, on Mondays", "fact: Do you want the report weekly? Answer: weekly, on Mondays"},
+		{"Hi || a: Which plan does the team want? || the pro plan", "fact: Which plan does the team want? Answer: the pro plan"},
+		{"Hi || a: Do you want dark mode? || Yes, dark mode everywhere", "fact: Do you want dark mode? Answer: Yes, dark mode everywhere"},
+		{"Hi || a: Do we use yarn? || no", "fact: Do we use yarn? Answer: no"},
+		{"Bonjour ! || a: Bonjour ! Que puis-je faire ? || La base de données est PostgreSQL 14.", "fact: La base de données est PostgreSQL 14."},
+		{"Hallo || a: Hallo! Wie kann ich helfen? || Unser Lager schließt freitags um 14 Uhr.", "fact: Unser Lager schließt freitags um 14 Uhr."},
+		{"Hola || a: ¿En qué puedo ayudarte? || Vivo en Valencia.", "fact: Vivo en Valencia."},
+		{"Olá || a: Olá! Como posso ajudar? || O servidor fica em Lisboa.", "fact: O servidor fica em Lisboa."},
+		{"你好 || a: 有什么可以帮您？ || 数据库在上海机房。", "fact: 数据库在上海机房。"},
+		{"こんにちは || a: 何かお手伝いできますか？ || サーバーは大阪にあります。", "fact: サーバーは大阪にあります。"},
+	})
+}

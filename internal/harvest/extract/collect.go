@@ -120,6 +120,9 @@ func (l *collector) message(s *speech) {
 					question = l.question
 				}
 			}
+			if i == 0 && question != "" && takesOffer(question, &part) {
+				question = ""
+			}
 			reply := part
 			if len(reply.words) > 1 {
 				reply.open(nil)
