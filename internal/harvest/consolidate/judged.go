@@ -146,18 +146,16 @@ func (n *candidate) amend(fresh string, score float64) {
 	n.score, n.change, n.Relation, n.Why = score, c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
 }
 
-// concerns reports whether the statement after says something else than the statement before. A date in
-// parentheses is left out: the harvest adds it to "tomorrow". What people say to each other changes fast
-// from one topic to another, so it must share a word as well.
+// concerns reports whether the statement after shares a word with the statement before and says something
+// else. A date in parentheses is left out: the harvest adds it to "tomorrow".
 func concerns(before, after string) bool {
 	before, after = spoken(before), spoken(after)
-	among := speakerName.MatchString(after)
 	plain := func(s string) *statementValues {
 		return valuesOf(addedDate.ReplaceAllString(speakerName.ReplaceAllString(s, ""), ""))
 	}
 	old, fresh := plain(before), plain(after)
 	mine, theirs := old.all(), fresh.all()
-	if alike, _ := shared(mine, theirs); alike == 0 && among || len(mine) == 0 || len(theirs) == 0 {
+	if alike, _ := shared(mine, theirs); alike == 0 || len(mine) == 0 || len(theirs) == 0 {
 		return false
 	}
 	if told := read(fresh.text); told.weak+told.strong != "" || fresh.tellsChange(0, len(fresh.text), true) {
