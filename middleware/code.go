@@ -26,10 +26,13 @@ import (
 
 // code holds the project's code graph and objectives, and the state of reading them.
 type code struct {
-	base       *codebase.Codebase                  // nil if it is switched off or can't be opened
-	objectives *objective.Store                    // nil if it is switched off or can't be opened
-	loading    chan struct{}                       // holds a token during the first reading of the code
-	loaded     chan struct{}                       // closed after the first reading of the code
+	base       *codebase.Codebase // nil if it is switched off or can't be opened
+	objectives *objective.Store   // nil if it is switched off or can't be opened
+	loading    chan struct{}      // holds a token during the first reading of the code
+	loaded     chan struct{}      // closed after the first reading of the code
+	reads      atomic.Bool        // a turn in the foreground began to read the code
+	life       context.Context    // of that reading; ends when the layer is closed
+	stop       context.CancelFunc
 	changed    chan struct{}                       // receives a value when files have changed
 	progress   atomic.Pointer[repository.Progress] // of reading the code
 	refresh    *codeRefresh
@@ -50,6 +53,7 @@ func (c *code) isLoaded() bool {
 func (l *Layer) openCode(ctx context.Context) {
 	c := &l.code
 	c.loading, c.loaded, c.changed = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
+	c.life, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.refresh = newCodeRefresh(l.updateCode, l.o.Now)
 	if !l.cfg.Middleware.Knowledge {
 		return

@@ -63,8 +63,50 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-l.code.loading
+	l.cfg.Retrieval.Deadline = time.Minute
 	if r := l.Assemble(t.Context(), askOf("What does OpenDoor do?")).Receipt; !strings.Contains(r.Block, "OpenDoor opens it") {
 		t.Errorf("%q\n%s", r.Degraded, r.Block)
+	}
+}
+
+// In the foreground, a turn waits for the code, but keeps time for what else is known.
+func TestATurnDoesNotWaitForAllOfTheCode(t *testing.T) {
+	l := codeLayer(t)
+	l.slack = time.Minute // the machine may be slow
+	remember(t, l, "OpenDoor creaks in winter.")
+	l.code.loading <- struct{}{} // reading takes long
+	r := l.Assemble(t.Context(), askOf("Why does OpenDoor creak in winter?")).Receipt
+	if !strings.Contains(r.Block, "creaks in winter") || !slices.Equal(r.Degraded, []string{"graph: being read"}) {
+		t.Errorf("%q\n%s", r.Degraded, r.Block)
+	}
+	<-l.code.loading // the reading that this turn began goes on
+	<-l.code.loaded
+	if r := l.Assemble(t.Context(), askOf("What does OpenDoor do?")).Receipt; !strings.Contains(r.Block, "OpenDoor opens it") {
+		t.Errorf("%q\n%s", r.Degraded, r.Block)
+	}
+}
+
+// Refresh reads the code, so that no turn after it waits.
+func TestRefreshReadsTheCode(t *testing.T) {
+	l := codeLayer(t)
+	if _, err := l.Refresh(t.Context(), ""); err != nil || !l.code.isLoaded() {
+		t.Errorf("the code is read: %v, %v", l.code.isLoaded(), err)
+	}
+}
+
+func remember(t *testing.T, l *Layer, text string) {
+	t.Helper()
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WriteClaim(t.Context(), c); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -89,18 +131,7 @@ func TestTheCodeFailsOpen(t *testing.T) {
 	defer func() { l.code.base = base }()
 	l.code.base = &codebase.Codebase{} // every question to it panics
 	close(l.code.loaded)
-	s, release, err := l.Store(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	c, err := ken.NewClaim("OpenDoor creaks in winter.", ken.FromUserStatement("s", "m"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.WriteClaim(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	remember(t, l, "OpenDoor creaks in winter.")
 	r := l.Assemble(t.Context(), askOf("Why does OpenDoor creak in winter?")).Receipt
 	if !strings.Contains(r.Block, "creaks in winter") || len(r.Degraded) != 1 || !strings.HasPrefix(r.Degraded[0], "graph: panic") {
 		t.Errorf("%q\n%s", r.Degraded, r.Block)

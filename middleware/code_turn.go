@@ -40,14 +40,9 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	if !st.Signals.Asks || len(t.names) == 0 {
 		return nil
 	}
-	if !c.isLoaded() {
-		if !l.o.Foreground {
-			t.degrade("being read")
-			return nil
-		}
-		if _, err := l.Operator().ReadCode(ctx); err != nil {
-			return err
-		}
+	if !c.isLoaded() && !l.waitForCode(ctx) {
+		t.degrade(causeCodeUnread)
+		return nil
 	}
 	if !t.wait(ctx, edited) {
 		t.degrade(causeCodeStale)
@@ -55,6 +50,36 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	t.run(ctx)
 	return nil
 }
+
+// waitForCode waits until the code is read, and leaves the turn the time that it needs for the rest. Reading
+// goes on after that, for the next turn. In the background of a layer it has begun already, so no turn waits.
+func (l *Layer) waitForCode(ctx context.Context) bool {
+	c := &l.code
+	if !l.o.Foreground {
+		return false
+	}
+	if c.reads.CompareAndSwap(false, true) {
+		l.running.Go(l.catchPanics("reading the code", func() {
+			defer c.reads.Store(false)
+			_, err := l.Operator().ReadCode(c.life)
+			l.warn(c.life, "read the code", err)
+		}))
+	}
+	limit := l.cfg.Retrieval.Deadline
+	if end, ok := ctx.Deadline(); ok {
+		limit = time.Until(end) - l.slack
+	}
+	select {
+	case <-c.loaded:
+		return true
+	case <-time.After(limit * 2 / 3):
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// causeCodeUnread is reported in the receipt of a turn that names code before the code was read.
+const causeCodeUnread = "being read"
 
 // causeCodeStale is reported in the receipt of a turn that could not wait for changed files.
 const causeCodeStale = "files have changed, and are still being read"

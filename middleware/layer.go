@@ -403,8 +403,20 @@ func (l *Layer) refreshQuietly(ctx context.Context) {
 }
 
 // Refresh indexes changed files of the repository in an owner's store, and embeds records that have
-// no vector yet.
+// no vector yet. With Options.Foreground it also reads the code, which a turn has no time for.
 func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, error) {
+	var reading sync.WaitGroup
+	if l.o.Foreground && l.code.base != nil && l.readsProject(l.ownerOrDefault(owner)) {
+		reading.Go(func() {
+			_, err := l.Operator().ReadCode(ctx)
+			l.warn(ctx, "read the code", err)
+		})
+	}
+	defer reading.Wait()
+	return l.refresh(ctx, owner)
+}
+
+func (l *Layer) refresh(ctx context.Context, owner string) (repository.Report, error) {
 	var report repository.Report
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -453,6 +465,7 @@ func (l *Layer) Close() error {
 		if l.stop != nil {
 			l.stop()
 		}
+		l.code.stop()
 		l.responseTasks.close()
 		l.recorder.close()
 		late := time.AfterFunc(closeRecordLimit, l.stopRecording)
