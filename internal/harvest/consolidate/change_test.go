@@ -123,3 +123,23 @@ func TestLaterStatements(t *testing.T) {
 		}
 	}
 }
+
+// Statements that share no word are not about the same thing, however likely the model thinks that
+// one replaces the other.
+func TestConcerns(t *testing.T) {
+	for _, tt := range []struct {
+		before, after string
+		want          bool
+	}{
+		{"We go jogging on Sunday.", "We bought a new car last week (the week of 16 November 2026).", false},
+		{"We usually shop on Saturday morning.", "User: We moved to Grenoble last weekend (14 November 2026).", false},
+		{"Unser Lager schließt freitags.", "Ich habe gestern ein Fahrrad gekauft.", false},
+		{"We go jogging on Sunday.", "We go jogging on Saturday.", true},
+		{"Unser Lager schließt freitags.", "Unser Lager schließt jetzt samstags.", true},
+		{"The deploy day is Tuesday.", "The deploy day is Tuesday.", false},
+	} {
+		if got := concerns(tt.before, tt.after); got != tt.want {
+			t.Errorf("%q after %q: %v", tt.after, tt.before, got)
+		}
+	}
+}
