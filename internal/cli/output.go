@@ -213,14 +213,14 @@ func align(head []string, rows [][]string, edge int, paint func(style, cell stri
 	for n, row := range rows {
 		var b strings.Builder
 		for i, w := range widths {
-			cell := Truncate(row[i], w)
+			cell := truncateCell(row[i], w)
 			padding := strings.Repeat(" ", w-draw.Columns(cell)+gap)
 			if n > 0 {
 				cell = paint(Style(cell), cell)
 			}
 			b.WriteString(cell + padding)
 		}
-		cell := Truncate(row[last], max(left, least))
+		cell := truncateCell(row[last], max(left, least))
 		if n > 0 {
 			cell = paint(Style(cell), cell)
 		}
@@ -253,6 +253,21 @@ func Truncate(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// truncateCell is Truncate, but keeps the end of a path, which tells more than its beginning.
+func truncateCell(s string, n int) string {
+	left := draw.Columns(s)
+	if left <= n || !strings.Contains(s, "/") || strings.Contains(s, " ") {
+		return Truncate(s, n)
+	}
+	for i, r := range s {
+		if left < n {
+			return "…" + s[i:]
+		}
+		left -= draw.RuneColumns(r)
+	}
+	return "…"
 }
 
 // EvidenceLabel describes a piece of evidence by its kind and its reference.

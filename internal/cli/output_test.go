@@ -39,6 +39,19 @@ func TestCellsHoldNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
+func TestPathsKeepTheirEnds(t *testing.T) {
+	for s, want := range map[string]string{
+		"plumbing/format/packfile.go:217": "…ckfile.go:217",
+		"a/b.go:1":                        "a/b.go:1",
+		"and/or, with more words":         "and/or, with…",
+		"日本語/日本語日本語":                      "…/日本語日本語",
+	} {
+		if got := truncateCell(s, 14); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
 func FuzzFit(f *testing.F) {
 	f.Add("plain", 3)
 	f.Add("日本語", 4)
@@ -47,6 +60,9 @@ func FuzzFit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		if n < 1 || n > 1000 {
 			return
+		}
+		if got := truncateCell("a/"+s, n); draw.Columns(got) > n {
+			t.Errorf("truncateCell(%q, %d) = %q of %d columns", "a/"+s, n, got, draw.Columns(got))
 		}
 		got := Truncate(s, n)
 		if draw.Columns(got) > n || got != s && !strings.HasSuffix(got, "…") {

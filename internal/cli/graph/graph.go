@@ -71,8 +71,12 @@ func (a *commands) askGraph(ctx context.Context, q *graphQuestion, fn func(*code
 // nameChoices is how many matches of an ambiguous name are listed.
 const nameChoices = 10
 
-// graphID returns the ID of the only node that a name matches.
+// graphID returns the ID of the only node that a name matches. Of a name whose beginning a table cut off,
+// it uses the whole parts that are left.
 func graphID(v *codegraph.View, name string) (string, error) {
+	if _, rest, cut := strings.Cut(name, "…"); cut {
+		_, name, _ = strings.Cut(rest, "/")
+	}
 	found, total := v.Find(name, nameChoices)
 	switch total {
 	case 1:
