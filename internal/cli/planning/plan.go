@@ -271,11 +271,17 @@ func (a *commands) runPlan(ctx context.Context, names []string, o *planRunOption
 	if err != nil {
 		return err
 	}
+	if p == nil && slices.ContainsFunc(r.Withheld, func(w config.Withheld) bool { return w.Key == "agents" }) {
+		return &ken.Error{Code: ken.CodeRefused, Field: "agents", Msg: "the project's configuration is not trusted, so no agent was run", Try: "Look at what it asks for with ken trust, and agree with ken trust --yes."}
+	}
 	if _, err := p.With(names...); err != nil {
 		return cli.UsageError(err)
 	}
 	if p == nil {
 		a.Note(noPlan)
+		if a.JSON {
+			return json.NewEncoder(a.Out).Encode(planEndView{Event: "end", OK: true, Counts: map[runner.State]int{}})
+		}
 		return nil
 	}
 	id, err := uuid.NewV7()
