@@ -371,10 +371,6 @@ func decisionSupersede() Tool {
 			if err != nil {
 				return nil, err
 			}
-			if by.Status != decision.Accepted {
-				return nil, refused("by", by.Handle+" is not accepted: with it in place of the other, nothing would hold",
-					"Have a person accept it, or name a decision that is accepted.")
-			}
 			was, _, err := code.Decisions().Supersede(ctx, in.ID, by.Handle)
 			if err != nil {
 				return nil, err

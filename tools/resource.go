@@ -16,8 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
-// URIs of resources. MemoryURI exists if there is a MEMORY.md. ClaimURI and TurnURI are prefixes;
-// the id of a claim or turn follows.
+// URIs of resources. ClaimURI and TurnURI are prefixes; the id of a claim or turn follows.
 const (
 	MemoryURI = "ken://memory"
 	ClaimURI  = "ken://claim/"
@@ -80,7 +79,7 @@ func (r *Registry) ReadResource(ctx context.Context, c Caller, uri string) (text
 func (r *Registry) memoryFile() (string, error) {
 	f, err := os.Open(filepath.Join(r.layer.Root(), memoryfile.Dir, memoryfile.Name))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no " + memoryfile.Name + " yet", Try: "Use memory_recall."}
+		return "Nothing is in " + memoryfile.Name + " yet. It is made for the first fact or pattern that is to be in every turn.", nil
 	}
 	if err != nil {
 		return "", err
@@ -139,7 +138,7 @@ func (r *Registry) Prompt(ctx context.Context, c Caller, question string) (strin
 	if strings.TrimSpace(question) == "" {
 		return "", invalid("question", "is missing", "Give the question that the prompt is to ask.")
 	}
-	args, err := json.Marshal(recallIn{Query: question, recallOptions: recallOptions{Limit: 10}})
+	args, err := json.Marshal(recallIn{Query: question, recallOptions: recallOptions{Limit: 10, Documents: true}})
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 // Supersede marks one record as superseded by another. The old record's status names the new one, and the new record
 // names the old one, each in the form of its file; nothing else changes. Both files are written or none. A repeated
 // call changes nothing. It returns both records. Errors: ErrNotFound; ErrRefused if the old record is already
-// superseded by another one, if the result would be a cycle, and for a file that can't be edited.
+// superseded by another one, if it is accepted and the new one is not, if the result would be a cycle, and for a file that can't be edited.
 func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Record, err error) {
 	var paths [2]string
 	err = r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
@@ -105,6 +105,10 @@ func (e *entry) supersedeError(to *entry) error {
 	if reaches(to) {
 		return &ken.Error{Code: ken.CodeRefused, Field: "by", Msg: to.rec.Handle + " was itself superseded by " + e.rec.Handle + ", or by what followed it",
 			Try: "Supersede by the record that holds now; see the history of " + e.rec.Handle + "."}
+	}
+	if e.rec.Status == Accepted && to.rec.Status != Accepted {
+		return &ken.Error{Code: ken.CodeRefused, Field: "by", Msg: to.rec.Handle + " is not accepted: with it in place of the other, nothing would hold",
+			Try: "A person can accept it with ken decision accept " + to.rec.Handle + ". Or name one that is accepted."}
 	}
 	return nil
 }

@@ -204,6 +204,12 @@ func TestSupersede(t *testing.T) {
 	if _, _, err := r.Supersede(t.Context(), "3", "3"); !errors.Is(err, ken.ErrInvalid) {
 		t.Error("itself:", err)
 	}
+	if _, _, err := r.Supersede(t.Context(), "2", "3"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "not accepted") {
+		t.Error("one that does not hold:", err)
+	}
+	if _, err := r.SetStatus(t.Context(), "3", Accepted); err != nil {
+		t.Fatal(err)
+	}
 	was, now, err := r.Supersede(t.Context(), "2", "3")
 	if err != nil || was.Status != Superseded || now.Handle != "ADR-0003" {
 		t.Fatal(was.Status, now.Handle, err)
@@ -211,7 +217,7 @@ func TestSupersede(t *testing.T) {
 	if got, want := get(t, dir, was.Path), strings.Replace(two2, "Accepted", "Superseded by [ADR-0003](../decisions/adr-0003-bytes.md)", 1); got != want {
 		t.Error(cmp.Diff(want, got))
 	}
-	if got, want := get(t, dir, now.Path), strings.Replace(three, "status: proposed\n", "status: proposed\nsupersedes: [ADR-0002]\n", 1); got != want {
+	if got, want := get(t, dir, now.Path), strings.Replace(three, "status: proposed\n", "status: accepted\nsupersedes: [ADR-0002]\n", 1); got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	if h, err := r.History("2"); err != nil || len(h) != 3 || h[0].Number != 1 || h[2].Number != 3 {

@@ -129,7 +129,7 @@ func TestResources(t *testing.T) {
 	if err != nil || len(got.Contents) != 1 || !strings.Contains(got.Contents[0].Text, "brass lever") || got.Contents[0].MIMEType != "application/json" {
 		t.Errorf("claim %+v, %v", got, err)
 	}
-	for _, missing := range []string{tools.ClaimURI + "ffffffff", tools.TurnURI + "none", tools.MemoryURI, "ken://other", "file:///etc/passwd"} {
+	for _, missing := range []string{tools.ClaimURI + "ffffffff", tools.TurnURI + "none", "ken://other", "file:///etc/passwd"} {
 		_, err := cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: missing})
 		wantCode(t, err, jsonrpc.CodeInvalidParams)
 	}
