@@ -211,7 +211,7 @@ func TestFind(t *testing.T) {
 	if p, ok := config.Find(root); ok {
 		t.Errorf("found %s in an empty folder", p)
 	}
-	for _, name := range []string{"ken.yaml", filepath.Join(".ken", "config.yaml")} { // the later one wins
+	for _, name := range []string{"ken.yml", "ken.yaml", filepath.Join(".ken", "config.yml"), filepath.Join(".ken", "config.yaml")} { // the later one wins
 		want := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(want), 0o755); err != nil {
 			t.Fatal(err)

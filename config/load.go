@@ -79,12 +79,12 @@ func parse(file string, b []byte) (Config, error) {
 
 // Find returns the configuration file of the project in root, and false when it has none.
 // KEN_CONFIG comes first, even if the file does not exist, so that a misspelled path is
-// noticed; then .ken/config.yaml; then ken.yaml.
+// noticed; then .ken/config.yaml; then ken.yaml. Both may end in .yml.
 func Find(root string) (path string, ok bool) {
 	if p := os.Getenv("KEN_CONFIG"); p != "" {
 		return p, true
 	}
-	for _, name := range []string{filepath.Join(".ken", "config.yaml"), "ken.yaml"} {
+	for _, name := range []string{filepath.Join(".ken", "config.yaml"), filepath.Join(".ken", "config.yml"), "ken.yaml", "ken.yml"} {
 		p := filepath.Join(root, name)
 		if info, err := os.Stat(p); err == nil && !info.IsDir() {
 			return p, true

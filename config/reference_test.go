@@ -10,7 +10,7 @@ func Reference() string {
 	b.WriteString("# Configuration\n\n" +
 		"<!-- Generated from package config: go test ./config -update -->\n\n" +
 		"Ken reads one YAML file: the one that `KEN_CONFIG` names, else `.ken/config.yaml`, else `ken.yaml` in the\n" +
-		"project's root. Every key may be left out, and an empty file is a complete configuration.\n" +
+		"project's root; both may end in `.yml`. Every key may be left out, and an empty file is a complete configuration.\n" +
 		"`config.example.yaml` has every key with its default. An unknown key is an error.\n\n" +
 		"Your own file, `$XDG_CONFIG_HOME/ken/config.yaml` or the like of your system, lies beneath the project's, with the same keys.\n" +
 		"Keys whose meaning starts with ° count in a project's file only after `ken trust`, or as far as they ask for less than yours: see [trust.md](trust.md).\n")
