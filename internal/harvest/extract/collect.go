@@ -192,7 +192,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	case characters(c.text) > room:
 		v.reason = reasonLong
 	case v.explicit:
-	case lang != nil && !lang.starts(lang.form(c.text), lang.pointing):
+	case lang != nil && !lang.needsContext(c.text):
 	case lang != nil || needsContext(c.words, !l.toAgent):
 		if joined = before.with(c, s.text); joined != nil && characters(joined.text) <= room {
 			c = joined
@@ -362,6 +362,9 @@ func needsContext(words []word, people bool) bool {
 	if fragments[first] {
 		return !mainClause(words)
 	}
+	if isImpersonal(words) {
+		return false
+	}
 	if pronouns[first] {
 		if first == "this" && settled[low(words, 1)] {
 			return false
@@ -383,6 +386,29 @@ func needsContext(words []word, people bool) bool {
 	}
 	return false
 }
+
+// isImpersonal reports whether "it" at the start of a sentence stands for nothing: "It is forbidden to push to
+// main."
+func isImpersonal(words []word) bool {
+	i := 1
+	switch low(words, 0) {
+	case "it's":
+	case "it":
+		if low(words, 1) != "is" {
+			return false
+		}
+		i = 2
+	default:
+		return false
+	}
+	for low(words, i) == "not" || low(words, i) == "strictly" || low(words, i) == "also" {
+		i++
+	}
+	next := low(words, i+1)
+	return permissions[low(words, i)] && (next == "to" || next == "that")
+}
+
+var permissions = set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
 
 // vagueQuestion reports whether a question refers to something that it does not name.
 func vagueQuestion(words []word) bool {

@@ -23,6 +23,7 @@ type cues struct {
 	wanted       []string // a sentence that has one is a request
 	greetings    []string // a short sentence that has one is a pleasantry
 	pointing     []string // a sentence that starts with one needs the one before
+	impersonal   []string // unless it starts with one of these
 	troubles     []string // reports of something that is broken today
 	hypothetical []string
 	said         []string // words before or after a quotation
@@ -53,6 +54,7 @@ var languages = map[string]*cues{
 		requests:     phrasesOf("kannst du, könntest du, kannst, könntest, würdest du, bitte, schau, schaust du, mach, machst du, zeig, zeigst du, hilf, hilfst du, prüf, prüfe, prüfst du, schreib, schreibst du, such, suchst du, erstell, erstellst du, erkläre, erklär, ich brauche, ich bräuchte, ich möchte, ich hätte gern, ich will, brauche, lass uns mal, leg, starte, bau, füge, ändere, aktualisiere, trag, trägst du"),
 		wanted:       phrasesOf("kannst du, könntest du, brauche deine hilfe, hilf mir"),
 		greetings:    phrasesOf("danke, dank, moin, hallo, servus, guten morgen, guten tag, guten abend, tschüss, schönen tag, schönen abend, bis dann, bis morgen, super, prima, klasse, sehr gut, perfekt, top, cool, alles klar, passt, feierabend"),
+		impersonal:   phrasesOf("es gibt, es dürfen, es müssen, es werden, es gilt, es ist verboten, es ist untersagt, es ist nicht erlaubt, es ist nicht gestattet, es ist pflicht, es ist vereinbart, es ist abgemacht"),
 		pointing:     phrasesOf("er, sie, es, dies, dieser, diese, dort, damit, davon, dazu"),
 		troubles:     phrasesOf("kaputt, ist rot, sind rot, geht nicht, gehen nicht, nicht mehr durch, schlägt fehl, schlagen fehl, fehlgeschlagen, stürzt ab, funktioniert nicht, hängt, klemmt, kommen 502er, spinnt, bricht ab, seit gestern, seit heute"),
 		hypothetical: phrasesOf("angenommen, stell dir vor, vielleicht, oder doch, was wäre wenn, hätte, wäre es"),
@@ -69,9 +71,10 @@ var languages = map[string]*cues{
 		words: `le la les des et est pas nous je tu vous avec pour dans sur une du au aux que qui ce cette il elle on ne plus mais sont avons ai c'est
 			j'ai n'est mon ma mes notre nos votre bien tout toujours chez par d'un d'une à j'habite jamais`,
 		questions:    phrasesOf("est-ce que, qu'est-ce, quel, quelle, quels, quelles, comment, pourquoi, où, quand est-ce, combien, qui est, une idée"),
-		requests:     phrasesOf("tu peux, peux-tu, pouvez-vous, vous pouvez, pourrais-tu, tu pourrais, pourriez-vous, merci de, s'il te plaît, s'il vous plaît, aide-moi, montre, montre-moi, regarde, vérifie, écris, fais, fais-moi, lance, ajoute, corrige, donne-moi, je voudrais, j'aimerais, j'ai besoin, il me faudrait, je cherche, prépare, mets à jour"),
+		requests:     phrasesOf("tu peux, peux-tu, pouvez-vous, vous pouvez, pourrais-tu, tu pourrais, pourriez-vous, merci de, s'il te plaît, s'il vous plaît, aide-moi, montre, montre-moi, regarde, vérifie, écris, fais, fais-moi, lance, ajoute, corrige, donne-moi, je voudrais, j'aimerais, j'ai besoin, il me faudrait, il faut que tu, il faut que vous, je cherche, prépare, mets à jour"),
 		wanted:       phrasesOf("tu peux, peux-tu, pouvez-vous, pourrais-tu, un coup de main, petite question"),
 		greetings:    phrasesOf("merci, salut, bonjour, bonsoir, coucou, parfait, super, génial, top, bonne journée, bonne soirée, à plus, à demain, ça marche, au revoir, nickel"),
+		impersonal:   phrasesOf("il faut, il ne faut, il faudra, il y a, il n'y a, il existe, il est interdit de, il est strictement interdit de, il est défendu de, il est obligatoire de, il est convenu que, il est prévu de"),
 		pointing:     phrasesOf("il, elle, ils, elles, ça, cela, c'est, celui-ci, celle-ci, ceci, ce dernier"),
 		troubles:     phrasesOf("ne marche plus, ne marche pas, ne fonctionne pas, ne fonctionne plus, est cassé, est cassée, en panne, plante, est rouge, sont rouges, échoue, échouent, en erreur, depuis hier, depuis ce matin"),
 		hypothetical: phrasesOf("peut-être, imaginons, supposons, et si, admettons, sinon on"),
@@ -283,6 +286,13 @@ const (
 	shortGreeting   = 6  // words; a longer sentence says more than its pleasantry
 	shortUnspaced   = 16 // characters; the same for languages without spaces between words
 )
+
+// needsContext reports whether a sentence starts with a pronoun that stands for something.
+func (c *cues) needsContext(text string) bool {
+	f := c.form(text)
+	return c.starts(f, c.pointing) && (!c.starts(f, c.impersonal) || c.starts(f, c.requests))
+}
+
 
 // judge classifies a person's sentence.
 func (c *cues) judge(s *sentence) verdict {

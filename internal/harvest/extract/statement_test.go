@@ -195,3 +195,28 @@ func TestHedgesAreDoubted(t *testing.T) {
 		t.Errorf("%v is not above %v", asked, sure)
 	}
 }
+
+func TestImpersonalSentences(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"It is forbidden to push to main.", "constraint: It is forbidden to push to main."},
+		{"It is not allowed to restart the broker by day.", "constraint: It is not allowed to restart the broker by day."},
+		{"Il ne faut jamais déployer le vendredi.", "constraint: Il ne faut jamais déployer le vendredi."},
+		{"Il est interdit de pousser sur main.", "constraint: Il est interdit de pousser sur main."},
+		{"Il faut demander à Karim avant chaque migration.", "constraint: Il faut demander à Karim avant chaque migration."},
+		{"Es dürfen nie Migrationen während der Bürozeiten laufen.", "constraint: Es dürfen nie Migrationen während der Bürozeiten laufen."},
+		{"Es ist verboten, direkt auf main zu pushen.", "constraint: Es ist verboten, direkt auf main zu pushen."},
+		{"Es gibt zwei Lager, Ulm und Kempten.", "fact: Es gibt zwei Lager, Ulm und Kempten."},
+
+		{"It is on port 8080.", ""},
+		{"It is required.", ""},
+		{"It is allowed here.", ""},
+		{"Il est en panne.", ""},
+		{"Il déploie le vendredi.", ""},
+		{"Il est interdit.", ""},
+		{"Es läuft auf Port 8080.", ""},
+		{"Es darf nicht nass werden.", ""},
+		{"Es gibt Probleme seit gestern.", ""},
+		{"Il y a un souci avec le build.", ""},
+		{"Il faut que tu m'aides.", ""},
+	})
+}
