@@ -293,7 +293,6 @@ func (c *cues) needsContext(text string) bool {
 	return c.starts(f, c.pointing) && (!c.starts(f, c.impersonal) || c.starts(f, c.requests))
 }
 
-
 // judge classifies a person's sentence.
 func (c *cues) judge(s *sentence) verdict {
 	if c == unreadLanguage {
