@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/trained"
 )
 
 // verdict is how a sentence is classified. reason says why it is no statement; it is "" for a
@@ -478,7 +479,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 		sum += k.weight[i]
 	}
 	least := leastWeight
-	if k.sort != draft.Fact || number || len(names) > 0 {
+	if k.sort != draft.Fact || number || len(names) > 0 || !hasCapitals(c.text) && trained.Worth(c.text) >= surelyWorth {
 		least = 1.2
 	}
 	if k.brief {

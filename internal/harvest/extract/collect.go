@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
@@ -227,6 +228,12 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 // leastWorth is the lowest score of trained.Worth with which a plain fact is kept. On sentences that the model was
 // not trained on, 96 of 100 worth keeping are above it, and 25 of 100 others.
 const leastWorth = 0.36
+
+// surelyWorth is the lowest score of trained.Worth with which a short sentence without capitals is kept. Its names
+// can't be seen.
+const surelyWorth = 0.7
+
+func hasCapitals(text string) bool { return strings.ContainsFunc(text, unicode.IsUpper) }
 
 // language returns the language of a message. Where the message is too short to tell, it is that
 // of the session or of the message before. Nil is English.

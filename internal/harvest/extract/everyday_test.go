@@ -193,3 +193,22 @@ func TestShortSentencesOfOtherLanguages(t *testing.T) {
 		{"我来了。", ""},
 	})
 }
+
+func TestPeopleWhoWriteWithoutCapitals(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"we deploy on thursdays", "fact: User: We deploy on thursdays"},
+		{"my name is sam. we deploy on tuesdays.", "fact: User: My name is sam. | fact: User: We deploy on tuesdays."},
+		{"the staging db is called kestrel. it runs on port 5433. my name is sam and i live in oslo. we deploy on tuesdays", "fact: The staging db is called kestrel. it runs on port 5433. | fact: User: My name is sam and i live in oslo. | fact: User: We deploy on tuesdays"},
+		{"ok, he fixed it. the backup job runs on host kronos.", "fact: The backup job runs on host kronos."},
+		{"done, she fixed it. we increased the volume to 500Gi. the disk is ssd.", "fact: User: We increased the volume to 500Gi."},
+		{"unser lager schließt freitags um 14 uhr. das tor bleibt zu.", "fact: Unser lager schließt freitags um 14 uhr."},
+		{"das kostet ca. fünf euro, bzw. das doppelte.", "fact: Das kostet ca. fünf euro, bzw. das doppelte."},
+		{"use approx. five of them, e.g. foo or bar", ""},
+		{"thanks, that was helpful", ""},
+		{"i think it looks good", ""},
+		{"it works now", ""},
+		{"let me check that tomorrow", ""},
+		{"makes sense to me", ""},
+		{"lunch was good", ""},
+	})
+}

@@ -112,7 +112,7 @@ func stops(before, after string) bool {
 	}
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, " \t\r\n\"'“‘(*_"))
 	if unicode.IsLower(next) { // people who write without capitals
-		return plainWord(last)
+		return plainWord(last) || shortLast[lower(last)] || len(last) > 2 && strings.ContainsAny(last, "0123456789") && !strings.ContainsAny(last, ".,:/")
 	}
 	return true
 }
@@ -138,10 +138,14 @@ func isEmoji(r rune) bool {
 	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
 }
 
+// shortLast holds words of two letters that end a sentence.
+var shortLast = set("it me us up on in go so do ok by to is am")
+
 // datesBefore holds words that precede the day of a month in German.
 var datesBefore = set("am den der dem zum vom bis ab")
 
-var abbreviations = set("mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m")
+var abbreviations = set(`mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m
+	bzw usw ggf inkl exkl evtl zzgl vgl bspw sog ca env aprox pág núm sra sr av`)
 
 // mostOpenings bounds how many openings are removed from one sentence: "Well, ok, thanks, so, …".
 const mostOpenings = 6
