@@ -37,6 +37,19 @@ func TestReplacedValue(t *testing.T) {
 		{"The drift window is 14 days.", "The drift window becomes 21 days.", "14 days"},
 		{"We deploy on Tuesdays.", "We deploy on Thursdays now.", "Tuesdays"},
 		{"Our rate limit is 200 requests per second.", "We raised the rate limit to 350 requests per second.", "200 requests"},
+		{"We deploy on Tuesdays.", "Actually we no longer deploy on Tuesdays but on Thursdays.", "Tuesdays"},
+		{"The choir meets on Mondays.", "The choir no longer meets on Mondays but on Wednesdays.", "Mondays"},
+		{"The team retro is on Wednesday.", "The team retro isn't on Wednesday anymore but on Friday.", "Wednesday"},
+		{"The gateway listens on port 8080.", "The gateway no longer listens on port 8080 but on 9090.", "8080"},
+		{"Paul trains on Fridays.", "Paul no longer trains on Fridays, but on Sundays.", "Fridays"},
+		{"O treino é às terças.", "O treino já não é às terças mas às quintas.", "terças"},
+		{"Der Chor probt montags.", "Der Chor probt nicht mehr montags, sondern mittwochs.", "montags"},
+		{"We deploy on Tuesdays.", "We deploy not only on Tuesdays but on Thursdays too.", ""},
+		{"Der Chor probt montags.", "Der Chor probt nicht nur montags, sondern auch mittwochs.", ""},
+		{"We deploy on Tuesdays.", "The mobile team no longer deploys on Mondays but on Thursdays.", ""},
+		{"The shop is open on Saturday.", "The shop is open on Saturday but on Sunday it is closed now.", ""},
+		{"The meeting is on 3 May.", "I'm not there on 3 May but on 4 May.", ""},
+		{"The gym is open from 8:00.", "The gym is no longer open on Sunday but on Monday from 8:00.", ""},
 	} {
 		c, ok := replacedValue(tt.old, tt.new)
 		if got := tt.old[c.was.from:c.was.to]; ok != (tt.want != "") || got != tt.want {
