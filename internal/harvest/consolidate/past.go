@@ -38,6 +38,16 @@ func Corrects(before, after string) bool {
 	return ok
 }
 
+// Correct returns before with a note behind the value that after, said shortly after, corrects. It returns ""
+// if there is none, or if before says nothing else.
+func Correct(before, after string) string {
+	c, ok := correctedValue(before, after)
+	if !ok || c.onlyContent || strings.Contains(before, " Answer: ") {
+		return ""
+	}
+	return c.amend(before, time.Time{}, time.Time{})
+}
+
 // MayCorrect reports whether a statement has words of a correction. Corrects is false without them.
 func MayCorrect(text string) bool {
 	low := " " + strings.ToLower(analysis.WithoutPastNotes(text)) + " "
@@ -246,7 +256,7 @@ func clausesOf(text string, values []mention) (out []span) {
 		ends := next == len(text) || text[next] == ' ' || text[next] == '\n'
 		switch {
 		case strings.ContainsRune("，。！？；、\n", r), strings.ContainsRune(";!", r), r == '—' || r == '–',
-			r == ',' && (ends || !isDigit(text[next])), r == '.' && ends,
+			r == ',' && (ends || !isDigit(text[next])), r == '.' && ends && !titles[lower(text[strings.LastIndexByte(text[:i], ' ')+1:i])],
 			r == '?' && !strings.HasPrefix(text[next:], " Answer: ") && ends:
 			cut(i, next)
 		}
@@ -254,6 +264,9 @@ func clausesOf(text string, values []mention) (out []span) {
 	cut(len(text), len(text))
 	return out
 }
+
+// titles are abbreviations before a person's name, whose full stop ends no clause.
+var titles = words("dr mr mrs ms prof hr fr sr sra")
 
 // clauseAt returns the clause of text that contains byte at.
 func clauseAt(text string, at int) span {
