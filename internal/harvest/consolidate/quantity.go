@@ -236,6 +236,9 @@ func (m *mention) read(text string) {
 	}
 }
 
+// decimal reports whether m is a number with a decimal point.
+func (m *mention) decimal() bool { return m.kind == numberType && strings.Contains(m.norm, ".") }
+
 // rates are words between a number and the unit of its rate.
 var rates = map[string]bool{"a": true, "an": true, "per": true, "each": true, "pro": true, "par": true, "por": true, "al": true, "ao": true}
 

@@ -231,7 +231,7 @@ func readPlans(text string) bool {
 // mayBe matches words of what is not decided, or not done yet. intention matches those of what is decided or wished for,
 // unless the statement says as well that something has changed.
 var (
-	mayBe = lazyregexp.New(`[ ,.;:](might|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|(?:i'm|we're|i am|we are) (?:just |currently )?(?:adding|fixing|writing|debugging|refactoring|reviewing)|someday|some day|at some point|eventually|in the long run|what if|` +
+	mayBe = lazyregexp.New(`[ ,.;:](might|may (?:be|become|move|switch|change|replace|raise|lower|drop)|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|(?:i'm|we're|i am|we are) (?:just |currently )?(?:adding|fixing|writing|debugging|refactoring|reviewing)|someday|some day|at some point|eventually|in the long run|what if|` +
 		`vielleicht|eventuell|könnten?|würden?|sollten wir|wir sollten|überlegen|überlegt|irgendwann|peut-être|pourrai(?:t|s|ent)|pourrions|envisage|envisageons|on pense|devrait-on|un jour|quizás?|tal vez|podríamos|podría|pensando en|algún día|talvez|poderíamos|poderia|um dia)[ ,.;:]|かもしれ|検討|也许|可能会|考虑`)
 	intention = lazyregexp.New(`[ ,.;:](going to|gonna|(?:we|i) should|plan(?:s|ning)? to|next (?:year|quarter))[ ,.;:]`)
 )
@@ -307,6 +307,9 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 			}
 			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
 				continue
+			}
+			if n.decimal() != o.decimal() && slices.ContainsFunc(fresh.values, func(x mention) bool { return x.kind == n.kind && x.decimal() == o.decimal() && !x.same(o) }) {
+				continue // of "8086 with version 2.0", 8086 replaces 9999
 			}
 			score := s.bond(o, fresh, n)
 			if score <= least {
