@@ -143,7 +143,7 @@ func (n *candidate) amend(fresh string, score float64) {
 		}
 	}
 	clause = strings.TrimRight(clause, ".!。 ")
-	c := change{is: inNote(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
+	c := change{is: newValue(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
 	at := strings.Index(n.claim.Text, clause)
 	if at < 0 || text != n.claim.Text && !strings.Contains(n.claim.Text, ", now "+c.is+")") {
 		return // another note is in the way

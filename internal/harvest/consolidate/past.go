@@ -172,8 +172,24 @@ func changedTo(is string, from, at time.Time, perhaps bool) string {
 	if perhaps {
 		may = perhapsNote
 	}
-	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
+	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + newValue(is) + ")"
 }
+
+// newValue returns a new value, or the statement with it, in the form that it has in a note, which says "now" itself.
+func newValue(text string) string {
+	text = inNote(text)
+	if at := nowFirst.FindStringSubmatchIndex(text); at != nil && at[2] < 0 {
+		text = text[at[1]:]
+	}
+	return nowLast.ReplaceAllString(text, "$1")
+}
+
+// nowFirst and nowLast match "now" at the start and at the end of a statement. The group of nowFirst is "that",
+// with which another clause begins.
+var (
+	nowFirst = lazyregexp.New(`(?i)^(?:now|maintenant|ahora|agora),? +(that |qu)?`)
+	nowLast  = lazyregexp.New(`(?i)([^ ,])[ ,]+(?:now|jetzt|maintenant|ahora|agora)$`)
+)
 
 // perhapsNote begins a note on an uncertain change.
 const perhapsNote = "perhaps "
