@@ -3,9 +3,11 @@ package consolidate
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -86,6 +88,78 @@ func (r Reply) Amend(sentence string) (text, was string) {
 	}
 	return sentence[:at.from] + is + sourceNamed.ReplaceAllString(sentence[at.to:], "$1"), sentence[at.from:at.to]
 }
+
+// CorrectAbout corrects the part of text that has most of the terms about, of which said gives what is so now. If
+// said gives only a value, amended is text with that in the place of its own. If not, and text has other parts,
+// noted is text with a note behind that part, or text itself if several parts have as many of the terms.
+func CorrectAbout(text string, about []string, said string) (amended, noted string) {
+	part, ok := partAbout(text, about)
+	if !ok {
+		return "", text
+	}
+	if r, ok := ReadReply(said); ok {
+		if at, is, ok := r.placeIn(text[part.from:part.to]); ok {
+			return text[:part.from+at.from] + is + text[part.from+at.to:], ""
+		}
+		said = r.value
+	}
+	if part.to-part.from == len(text) {
+		return "", ""
+	}
+	return "", text[:part.to] + changedTo(said, time.Time{}, time.Time{}, false) + text[part.to:]
+}
+
+// placeIn is like place. A number may also replace the only number of a part, of whatever it is one.
+func (r Reply) placeIn(part string) (at span, is string, ok bool) {
+	if at, is, ok = r.place(part); ok {
+		return at, is, true
+	}
+	if numbers := digits.FindAllStringIndex(part, 2); len(numbers) == 1 && strings.Trim(r.value, "0123456789") == "" {
+		return span{numbers[0][0], numbers[0][1]}, r.value, true
+	}
+	return span{}, "", false
+}
+
+var digits = lazyregexp.New(`[0-9]+`)
+
+// partAbout returns the part of a sentence that has most of the terms about. It returns false if several have
+// as many. A question with its answer is one part.
+func partAbout(sentence string, about []string) (best span, ok bool) {
+	all := span{0, len(sentence)}
+	if strings.Contains(sentence, " Answer: ") {
+		return all, true
+	}
+	var parts []span
+	for _, c := range clausesOf(sentence, mentions(sentence)) {
+		from := c.from
+		for _, at := range andWord.FindAllStringIndex(sentence[c.from:c.to], -1) {
+			parts = append(parts, span{from, c.from + at[0]})
+			from = c.from + at[1]
+		}
+		parts = append(parts, span{from, c.to})
+	}
+	if len(parts) < 2 {
+		return all, true
+	}
+	most := 0
+	for _, p := range parts {
+		has, n := analysis.Terms(sentence[p.from:p.to]), 0
+		for _, t := range about {
+			if slices.Contains(has, t) {
+				n++
+			}
+		}
+		if n > most {
+			best, most, ok = p, n, true
+		} else if n == most {
+			ok = false
+		}
+	}
+	return best, ok
+}
+
+// andWord joins two parts of a clause.
+var andWord = lazyregexp.New(`(?i) (?:and|but|while|und|aber|et|mais|y|pero|e|mas) `)
 
 // place returns where in sentence the value is that the reply replaces, and what replaces it.
 func (r Reply) place(sentence string) (at span, is string, ok bool) {

@@ -2,6 +2,7 @@ package consolidate
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 )
@@ -37,12 +38,29 @@ func TestReplacedValue(t *testing.T) {
 		{"The drift window is 14 days.", "The drift window becomes 21 days.", "14 days"},
 		{"We deploy on Tuesdays.", "We deploy on Thursdays now.", "Tuesdays"},
 		{"Our rate limit is 200 requests per second.", "We raised the rate limit to 350 requests per second.", "200 requests"},
+		{"We deploy on Tuesdays.", "Actually we no longer deploy on Tuesdays but on Thursdays.", "Tuesdays"},
+		{"The choir meets on Mondays.", "The choir no longer meets on Mondays but on Wednesdays.", "Mondays"},
+		{"The team retro is on Wednesday.", "The team retro isn't on Wednesday anymore but on Friday.", "Wednesday"},
+		{"The gateway listens on port 8080.", "The gateway no longer listens on port 8080 but on 9090.", "8080"},
+		{"The influx container answers on 9999, that's the default.", "Influx went back to 8086 with the final 2.0, nothing listens on 9999 any more", "9999"},
+		{"Paul trains on Fridays.", "Paul no longer trains on Fridays, but on Sundays.", "Fridays"},
+		{"O treino é às terças.", "O treino já não é às terças mas às quintas.", "terças"},
+		{"Der Chor probt montags.", "Der Chor probt nicht mehr montags, sondern mittwochs.", "montags"},
+		{"We deploy on Tuesdays.", "We deploy not only on Tuesdays but on Thursdays too.", ""},
+		{"Der Chor probt montags.", "Der Chor probt nicht nur montags, sondern auch mittwochs.", ""},
+		{"We deploy on Tuesdays.", "The mobile team no longer deploys on Mondays but on Thursdays.", ""},
+		{"The shop is open on Saturday.", "The shop is open on Saturday but on Sunday it is closed now.", ""},
+		{"The meeting is on 3 May.", "I'm not there on 3 May but on 4 May.", ""},
+		{"The gym is open from 8:00.", "The gym is no longer open on Sunday but on Monday from 8:00.", ""},
 	} {
 		c, ok := replacedValue(tt.old, tt.new)
 		if got := tt.old[c.was.from:c.was.to]; ok != (tt.want != "") || got != tt.want {
 			t.Errorf("%q\n after %q: %q, want %q", tt.new, tt.old, got, tt.want)
 			t.Logf("%+v | %+v", valuesOf(tt.old), valuesOf(tt.new))
 		}
+	}
+	if c, _ := replacedValue("The proxy listens on 9999, as is the default.", "The proxy went back to 8086 with the final 2.0, it no longer listens on 9999."); c.is != "8086" {
+		t.Errorf("9999 became %q", c.is)
 	}
 	for _, tt := range []struct{ old, new, want string }{
 		{"The mail quota's 500 a day", "I was wrong, it's 300 a day on the Mailgun plan we have", "500"},
@@ -115,7 +133,7 @@ func TestLaterStatements(t *testing.T) {
 		if !planned(tt.old, tt.new) {
 			n.readChange(tt.new)
 			if n.Relation == "" {
-				n.judgeChange(tt.new)
+				n.judgeChange(tt.new, false)
 			}
 		}
 		if (n.Relation != "") != tt.changes {
@@ -140,6 +158,51 @@ func TestConcerns(t *testing.T) {
 	} {
 		if got := concerns(tt.before, tt.after); got != tt.want {
 			t.Errorf("%q after %q: %v", tt.after, tt.before, got)
+		}
+	}
+}
+
+// TestChangesWithinOneSession checks that a statement which surely says that something changed amends or replaces
+// one of the same session, and that others leave it as it is.
+func TestChangesWithinOneSession(t *testing.T) {
+	said := func(id, text string, after time.Duration) ken.Claim {
+		e := ken.FromUserStatement("s", "m"+id)
+		e.FetchedAt = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC).Add(after)
+		return ken.Claim{ID: id, Kind: ken.KindFact, Text: text, Session: "s", Status: ken.StatusObserved, Confidence: 0.8, CreatedAt: e.FetchedAt, Evidence: []ken.Evidence{e}}
+	}
+	for _, tt := range []struct {
+		old, new string
+		changes  bool
+	}{
+		{"User: Our office is in Berlin.", "User: Our office moved to Hamburg.", true},
+		{"Mi proveedor de pescado es Mariscos Gómez.", "Hemos cambiado de proveedor: ahora es Pescados Ruiz.", true},
+		{"Unser Steuerberater ist Herr Vogt.", "Wir haben den Steuerberater gewechselt, jetzt ist es Frau Lind.", true},
+		{"We track issues in Jira.", "We switched to Linear for issues.", true},
+		{"User: My bank is Sparkasse.", "User: I changed banks, it's ING now.", true},
+		{"User: My car is a Skoda.", "User: I sold the Skoda, now I drive a Kia.", true},
+		{"The wiki lives on Confluence.", "The wiki moved to Notion.", true},
+		{"There is a deploy freeze until the audit is done.", "The deploy freeze is over.", true},
+
+		{"User: Our office is in Berlin.", "User: Our warehouse moved to Hamburg.", false},
+		{"User: Our office is in Berlin.", "User: My sister moved to Hamburg.", false},
+		{"User: Our office is in Berlin.", "User: Our office may move to Hamburg.", false},
+		{"User: Our office is in Berlin.", "User: Our office has a garden.", false},
+		{"The login tests are failing on CI.", "The checkout tests are green now.", false},
+		{"User: My manager is Karim.", "User: Sofia is my dentist now.", false},
+		{"User: We go jogging on Sunday.", "User: We bought a new car last week.", false},
+		{"Billing is owned by Ana.", "Search is owned by Ben now.", false},
+		{"User: Emil is allergic to nuts.", "User: Jonas is now allergic to milk.", false},
+		{"Unser Lager ist in Ulm.", "Unser Büro ist jetzt in Kempten.", false},
+		{"We use Grafana for dashboards.", "We now use Loki for logs.", false},
+		{"User: My parents live in Porto.", "User: My parents now have a dog.", false},
+	} {
+		fresh := said("", tt.new, time.Minute)
+		if a := Plan(fresh, []ken.Claim{said("old", tt.old, 0)}); (len(a.Amend)+len(a.IDs) > 0) != tt.changes {
+			t.Errorf("%q\n after %q: %s %q", tt.new, tt.old, a.Do, a.Reason)
+		}
+		fresh = said("", tt.old, 0)
+		if a := Plan(fresh, []ken.Claim{said("new", tt.new, time.Minute)}); a.Do == Supersede || len(a.Amend) > 0 {
+			t.Errorf("%q\n before %q: %s %q", tt.old, tt.new, a.Do, a.Reason)
 		}
 	}
 }

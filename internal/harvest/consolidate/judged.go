@@ -103,19 +103,26 @@ func StatementOf(c *ken.Claim) draft.Dated {
 }
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
-// clause of it. Only a harvested claim of another session is judged. Claims that somebody wrote
-// are not, and within a session only the speaker's corrections count.
-func (n *candidate) judgeChange(fresh string) {
+// clause of it. Only a harvested claim is judged; what somebody wrote is not. A claim of the same
+// session must be replaced surely, and the new statement must say that something changed.
+func (n *candidate) judgeChange(fresh string, sameSession bool) {
 	text := analysis.WithoutPastNotes(n.claim.Text)
 	ending := ends(text, fresh)
 	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && !concerns(text, fresh) {
 		return
 	}
+	least := mayReplace
+	if sameSession && !ending {
+		if !valuesOf(fresh).tellsChange(0, len(fresh), false) {
+			return
+		}
+		least = surelyReplaces
+	}
 	score := trained.Replaces(spoken(text), spoken(fresh))
 	if ending {
 		score = max(score, mayReplace)
 	}
-	if score >= mayReplace {
+	if score >= least {
 		n.amend(fresh, score)
 	}
 }
@@ -136,7 +143,7 @@ func (n *candidate) amend(fresh string, score float64) {
 		}
 	}
 	clause = strings.TrimRight(clause, ".!。 ")
-	c := change{is: inNote(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
+	c := change{is: newValue(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
 	at := strings.Index(n.claim.Text, clause)
 	if at < 0 || text != n.claim.Text && !strings.Contains(n.claim.Text, ", now "+c.is+")") {
 		return // another note is in the way

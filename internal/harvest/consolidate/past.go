@@ -38,6 +38,16 @@ func Corrects(before, after string) bool {
 	return ok
 }
 
+// Correct returns before with a note behind the value that after, said shortly after, corrects. It returns ""
+// if there is none, or if before says nothing else.
+func Correct(before, after string) string {
+	c, ok := correctedValue(before, after)
+	if !ok || c.onlyContent || strings.Contains(before, " Answer: ") {
+		return ""
+	}
+	return c.amend(before, time.Time{}, time.Time{})
+}
+
 // MayCorrect reports whether a statement has words of a correction. Corrects is false without them.
 func MayCorrect(text string) bool {
 	low := " " + strings.ToLower(analysis.WithoutPastNotes(text)) + " "
@@ -162,8 +172,24 @@ func changedTo(is string, from, at time.Time, perhaps bool) string {
 	if perhaps {
 		may = perhapsNote
 	}
-	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
+	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + newValue(is) + ")"
 }
+
+// newValue returns a new value, or the statement with it, in the form that it has in a note, which says "now" itself.
+func newValue(text string) string {
+	text = inNote(text)
+	if at := nowFirst.FindStringSubmatchIndex(text); at != nil && at[2] < 0 {
+		text = text[at[1]:]
+	}
+	return nowLast.ReplaceAllString(text, "$1")
+}
+
+// nowFirst and nowLast match "now" at the start and at the end of a statement. The group of nowFirst is "that",
+// with which another clause begins.
+var (
+	nowFirst = lazyregexp.New(`(?i)^(?:now|maintenant|ahora|agora),? +(that |qu)?`)
+	nowLast  = lazyregexp.New(`(?i)([^ ,])[ ,]+(?:now|jetzt|maintenant|ahora|agora)$`)
+)
 
 // perhapsNote begins a note on an uncertain change.
 const perhapsNote = "perhaps "
@@ -246,7 +272,7 @@ func clausesOf(text string, values []mention) (out []span) {
 		ends := next == len(text) || text[next] == ' ' || text[next] == '\n'
 		switch {
 		case strings.ContainsRune("，。！？；、\n", r), strings.ContainsRune(";!", r), r == '—' || r == '–',
-			r == ',' && (ends || !isDigit(text[next])), r == '.' && ends,
+			r == ',' && (ends || !isDigit(text[next])), r == '.' && ends && !titles[lower(text[strings.LastIndexByte(text[:i], ' ')+1:i])],
 			r == '?' && !strings.HasPrefix(text[next:], " Answer: ") && ends:
 			cut(i, next)
 		}
@@ -254,6 +280,9 @@ func clausesOf(text string, values []mention) (out []span) {
 	cut(len(text), len(text))
 	return out
 }
+
+// titles are abbreviations before a person's name, whose full stop ends no clause.
+var titles = words("dr mr mrs ms prof hr fr sr sra")
 
 // clauseAt returns the clause of text that contains byte at.
 func clauseAt(text string, at int) span {

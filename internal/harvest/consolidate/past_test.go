@@ -29,6 +29,15 @@ func TestPastNotes(t *testing.T) {
 		analysis.WithoutPastNotes(maybe) != "We deploy on Tuesdays" || len(NoLonger(maybe)) > 0 {
 		t.Errorf("%q", maybe)
 	}
+	for is, want := range map[string]string{
+		"GitLab now": "GitLab", "Emil is 6 now.": "Emil is 6", "Ahora mi proveedor es Ruiz.": "mi proveedor es Ruiz", "Now, we use Linear": "we use Linear",
+		"Frau Lind jetzt": "Frau Lind", "agora": "agora", "now": "now", "Now that Ana left, Ben does it": "Now that Ana left, Ben does it",
+		"Ahora que vivo en Lugo, nado": "Ahora que vivo en Lugo, nado", "Snow": "Snow", "Nowak does it": "Nowak does it", "we do it now and then": "we do it now and then",
+	} {
+		if got := changedTo(is, day(1), day(1), false); got != " (no longer, now "+want+")" {
+			t.Errorf("%q becomes %q", is, got)
+		}
+	}
 	text := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12), false) + ", and the freeze is in May (2026)."
 	if want := "We deploy on Tuesdays (until 12 March 2026, now Thursdays), and the freeze is in May (2026)."; text != want {
 		t.Errorf("%q", text)

@@ -103,8 +103,8 @@ func (p *planner) weigh(k *ken.Claim) {
 				break
 			}
 			n.readChange(fresh.Text)
-			if n.Relation == Distinct && k.Session != "" && !hasSessionEvidence(k, p.new) {
-				n.judgeChange(fresh.Text)
+			if n.Relation == Distinct && k.Session != "" {
+				n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new))
 			}
 		}
 	}

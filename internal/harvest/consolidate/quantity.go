@@ -83,10 +83,10 @@ var valuePatterns = []struct {
 	{dateType, lazyregexp.New(`(?i)\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.)? (?:of |de )?` + monthNames + `|` + monthNames + ` \d{1,2}(?:st|nd|rd|th)?|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[号日]|(?:am|vom|zum|bis) \d{1,2}\.|\d{1,2}(?:st|nd|rd|th)`)},
 	{weekdayType, lazyregexp.New(`(?i)` + dayNames + `|[月火水木金土日]曜日?|(?:周|星期)[一二三四五六日天]`)},
 	{clockType, lazyregexp.New(`(?i)\d{1,2}[:h]\d{2}|\d{1,2}\.\d{2} uhr|\d{1,2} ?(?:am|pm|uhr|h|o'clock|horas)|\d{1,2}時(?:半|\d{1,2}分)?|[一二三四五六七八九十]{1,3}点半?`)},
-	{moneyType, lazyregexp.New(`(?i)(?:[$€£¥]|r\$|eur|usd|chf) ?\d[\d.,]*k?|\d[\d.,]*k? ?(?:euros?|€|dollars?|reais|eur|usd|chf|pounds?|francs?|franken|pesos?|yen)|\d[\d.,]*[万億]?[元円]|[一二三四五六七八九十]+万[一二三四五六七八九]?千?|` + numberWordsPattern + ` (?:dollars|euros|pounds|reais)`)},
+	{moneyType, lazyregexp.New(`(?i)(?:[$€£¥]|r\$|eur|usd|chf) ?\d(?:[\d.,]*\d)?k?|\d[\d.,]*k? ?(?:euros?|€|dollars?|reais|eur|usd|chf|pounds?|francs?|franken|pesos?|yen)|\d[\d.,]*[万億]?[元円]|[一二三四五六七八九十]+万[一二三四五六七八九]?千?|` + numberWordsPattern + ` (?:dollars|euros|pounds|reais)`)},
 	{percentType, lazyregexp.New(`(?i)\d[\d.,]* ?(?:%|percent|prozent|pour cent|por ciento|por cento)`)},
-	{amountType, lazyregexp.New(`(?i)\d+[\d.,]*-?\pL{1,4}|\d[\d.,]*[ -]\pL[\pL-]*|` + numberWordsPattern + `[ -]\pL[\pL-]*|\d+[分秒人台個件回名枚天个周次年]`)},
-	{numberType, lazyregexp.New(`\d+[\d.,]*`)},
+	{amountType, lazyregexp.New(`(?i)\d+[\d.,]*-?\pL{1,4}|\d(?:[\d.,]*\d)?[ -]\pL[\pL-]*|` + numberWordsPattern + `[ -]\pL[\pL-]*|\d+[分秒人台個件回名枚天个周次年]`)},
+	{numberType, lazyregexp.New(`\d(?:[\d.,]*\d)?`)},
 }
 
 const numberWordsPattern = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|dois|duas|três|quatro|sete|oito|nove|dez|doze)`
@@ -235,6 +235,9 @@ func (m *mention) read(text string) {
 		m.norm = or(or(digits, numberNames()[word]), s)
 	}
 }
+
+// decimal reports whether m is a number with a decimal point.
+func (m *mention) decimal() bool { return m.kind == numberType && strings.Contains(m.norm, ".") }
 
 // rates are words between a number and the unit of its rate.
 var rates = map[string]bool{"a": true, "an": true, "per": true, "each": true, "pro": true, "par": true, "por": true, "al": true, "ao": true}

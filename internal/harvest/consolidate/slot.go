@@ -231,7 +231,7 @@ func readPlans(text string) bool {
 // mayBe matches words of what is not decided, or not done yet. intention matches those of what is decided or wished for,
 // unless the statement says as well that something has changed.
 var (
-	mayBe = lazyregexp.New(`[ ,.;:](might|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|(?:i'm|we're|i am|we are) (?:just |currently )?(?:adding|fixing|writing|debugging|refactoring|reviewing)|someday|some day|at some point|eventually|in the long run|what if|` +
+	mayBe = lazyregexp.New(`[ ,.;:](might|may (?:be|become|move|switch|change|replace|raise|lower|drop)|maybe|perhaps|possibly|(?:we|i) could|would be nice|should (?:we|i)|thinking (?:of|about)|(?:am|are|i'm|we're) considering|considers|debating|toying with|(?:i'm|we're|i am|we are) (?:just |currently )?(?:adding|fixing|writing|debugging|refactoring|reviewing)|someday|some day|at some point|eventually|in the long run|what if|` +
 		`vielleicht|eventuell|könnten?|würden?|sollten wir|wir sollten|überlegen|überlegt|irgendwann|peut-être|pourrai(?:t|s|ent)|pourrions|envisage|envisageons|on pense|devrait-on|un jour|quizás?|tal vez|podríamos|podría|pensando en|algún día|talvez|poderíamos|poderia|um dia)[ ,.;:]|かもしれ|検討|也许|可能会|考虑`)
 	intention = lazyregexp.New(`[ ,.;:](going to|gonna|(?:we|i) should|plan(?:s|ning)? to|next (?:year|quarter))[ ,.;:]`)
 )
@@ -265,22 +265,54 @@ var (
 	fromWord = lazyregexp.New(`(?i)(?:^|[ ,])(?:from|von|vom|de|del|da|do) (?:the )?$`)
 )
 
+// notBut is like fromTo for a value that is denied: "no longer on Tuesdays but on Thursdays". The values are
+// nil if there are none. only says that both values are right: "not only on Tuesdays but on Thursdays".
+func (s *statementValues) notBut() (from, to *mention, only bool) {
+	for i := 1; i < len(s.values); i++ {
+		a, b := &s.values[i-1], &s.values[i]
+		if a.kind != b.kind && b.kind != amountType || len(strings.Fields(s.text[a.to:b.from])) > 4 || !butWord.MatchString(s.text[a.to:b.from]) {
+			continue
+		}
+		if before := s.text[s.clauses[s.clauseOf(a)].from:a.from]; deniedWord.MatchString(before) {
+			return a, b, notOnly.MatchString(before)
+		}
+	}
+	return nil, nil, false
+}
+
+var (
+	butWord    = lazyregexp.New(`(?i)[ ,](?:but|sondern|mais|sino|mas) `)
+	deniedWord = lazyregexp.New(`(?i)(?:^|[ ,:])(?:no|not|never|\pL+n['’]t|nicht|keine?n?|plus|pas|não) `)
+	notOnly    = lazyregexp.New(`(?i) (?:only|just|merely|simply|always|nur|bloß|immer|seulement|uniquement|toujours|s[oó]lo|solamente|siempre|só|apenas|sempre) `)
+)
+
 func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 	var best change
 	most, ties := 0.0, 0
 	from, to, pair := fresh.fromTo()
+	least := 0.0
+	var added *mention
+	if denied, is, only := fresh.notBut(); only {
+		added = is
+	} else if !pair && is != nil {
+		from, to, pair = denied, is, true
+		least = onlyNamed // "I'm not there on 3 May but on 4 May" moves nothing to the 4th
+	}
 	for i := range s.values {
 		o := &s.values[i]
 		for j := len(fresh.values) - 1; j >= 0; j-- {
 			n := &fresh.values[j]
-			if s.inRange(i) || fresh.inRange(j) || fresh.lists(j, o) {
+			if s.inRange(i) || fresh.inRange(j) || n == added || !pair && fresh.lists(j, o) {
 				continue
 			}
 			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
 				continue
 			}
+			if n.decimal() != o.decimal() && slices.ContainsFunc(fresh.values, func(x mention) bool { return x.kind == n.kind && x.decimal() == o.decimal() && !x.same(o) }) {
+				continue // of "8086 with version 2.0", 8086 replaces 9999
+			}
 			score := s.bond(o, fresh, n)
-			if score <= 0 {
+			if score <= least {
 				continue
 			}
 			c := change{was: o.span, is: fresh.text[n.from:n.to], clause: s.clauses[s.clauseOf(o)]}
@@ -483,7 +515,7 @@ var genericTerms = sync.OnceValue(func() map[string]bool {
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
 
 // changeCue matches words that say that something has changed.
-var changeCue = lazyregexp.New(`[ ,.;:](now|instead|change of plans?|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|change of plans?|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
 	`jetzt|nur noch|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +

@@ -17,6 +17,9 @@ const (
 	Constraint  Sort = "constraint"  // a rule about a named thing
 )
 
+// SummaryNote is the last line of a summary that was made without a model.
+const SummaryNote = "(Extracted by rules, without a model.)"
+
 // OpenPrefix marks a statement about a task that is still to be done, so that a search finds it.
 const OpenPrefix = "Still to do: "
 

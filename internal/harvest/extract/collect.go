@@ -296,14 +296,33 @@ func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 	if best < 0 || len(topic) > 0 && most == 0 {
 		return false
 	}
-	k := &l.found[best]
+	k := l.found[best]
 	fixed := candidate{from: s, text: c.text, quote: c.text, corrected: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
+	if rest < len(c.words) {
+		if text, noted := amended(&k, c, topic, rest); text != "" && characters(text) <= room {
+			fixed.text, fixed.answer, fixed.open = text, k.answer, k.open
+		} else if noted != "" && characters(noted) <= room {
+			l.found[best].text = noted
+			fixed.corrected = ""
+			l.found = append(l.found, fixed.weighed(l.present))
+			return true
+		}
+	}
 	l.found = slices.Delete(l.found, best, best+1)
 	if len(topic) == 0 || rest < len(c.words) {
 		l.found = append(l.found, fixed.weighed(l.present))
 	}
 	l.drop[reasonCorrected]++
 	return true
+}
+
+// amended returns the text of k with the value that the correction c gives for the topic, where c says nothing
+// else. If it does, and k says other things as well, noted is the text of k with a note on that value.
+func amended(k *candidate, c *sentence, topic []string, rest int) (text, noted string) {
+	if len(topic) == 0 {
+		return "", consolidate.Correct(k.text, c.text)
+	}
+	return consolidate.CorrectAbout(k.text, topic, c.text[c.words[rest].start:])
 }
 
 // takeBack drops the candidate that sentence i of a message corrects. That is the last one of the

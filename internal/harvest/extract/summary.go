@@ -13,9 +13,6 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// note is the last line of every summary.
-const note = "(Extracted by rules, without a model.)"
-
 // Bounds of the summary's parts, in characters.
 const (
 	maxGoal     = 240
@@ -39,7 +36,7 @@ func (d *digest) summary(limit int) string {
 	if len(d.all) == 0 {
 		return ""
 	}
-	p := page{left: limit - characters(note) - 1}
+	p := page{left: limit - characters(draft.SummaryNote) - 1}
 	p.line(d.heading())
 	if d.people {
 		d.said(&p, saidShare, nil)
@@ -56,7 +53,7 @@ func (d *digest) summary(limit int) string {
 	if p.empty() {
 		return ""
 	}
-	p.lines = append(p.lines, note)
+	p.lines = append(p.lines, draft.SummaryNote)
 	return strings.Join(p.lines, "\n")
 }
 
@@ -179,7 +176,7 @@ func (d *digest) said(p *page, room int, sorts []draft.Sort) {
 // session ended, what was only asked, and topics. A summary by a model is covered only by an
 // equal one.
 func CoversSummary(summary, other string) bool {
-	if !strings.HasSuffix(other, note) {
+	if !strings.HasSuffix(other, draft.SummaryNote) {
 		return summary == other
 	}
 	have := map[string]bool{}
@@ -196,7 +193,7 @@ func CoversSummary(summary, other string) bool {
 }
 
 // asides begin the lines of a summary that report nothing decided, done or found.
-var asides = []string{"Session", "Conversation of ", "Goal: ", "Open: ", "Where it stopped: ", "Also asked: ", "Topics: ", note}
+var asides = []string{"Session", "Conversation of ", "Goal: ", "Open: ", "Where it stopped: ", "Also asked: ", "Topics: ", draft.SummaryNote}
 
 // maxTopics bounds the topics of a summary.
 const maxTopics = 60

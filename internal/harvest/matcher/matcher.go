@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -212,7 +213,9 @@ func (t *Claim) Redact(c *ken.Claim) (ken.Claim, bool) {
 		kept := slices.DeleteFunc(Sentences(line), in)
 		if rest := strings.Join(kept, " "); rest != "" && !in(rest) {
 			lines = append(lines, rest)
-			sentencesKept += len(kept)
+			if rest != draft.SummaryNote {
+				sentencesKept += len(kept)
+			}
 		}
 	}
 	out.Text = strings.Join(lines, "\n")

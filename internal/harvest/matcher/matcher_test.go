@@ -100,6 +100,14 @@ func TestTheRestOfAnEpisode(t *testing.T) {
 	if _, ok := m.Redact(&e); ok {
 		t.Error("an episode of nothing else is kept")
 	}
+	e.Text = "Session, 18 May 2026.\nGoal: The on-call phone of Priya is +49 151 2345678.\n(Extracted by rules, without a model.)"
+	if rest, ok := m.Redact(&e); ok {
+		t.Errorf("an episode that says no more is kept: %q", rest.Text)
+	}
+	e.Text = "Session, 18 May 2026.\nGoal: The on-call phone of Priya is +49 151 2345678.\nPassed: `go test`\n(Extracted by rules, without a model.)"
+	if _, ok := m.Redact(&e); !ok {
+		t.Error("an episode that says more is not kept")
+	}
 }
 
 func user(text string) ken.Message { return ken.Message{Role: "user", Text: text} }

@@ -72,7 +72,7 @@ func (r *reader) spanned(from, to, begin, end int) (found, bool) {
 	for to > from && r.words[to-1].start >= end {
 		to--
 	}
-	if from == to || to-from > 5 || to-from == 1 && r.words[from].entry.is(function) {
+	if from == to || to-from > 5 || to-from == 1 && r.words[from].entry.is(function) || r.is(from, "longer") && r.is(from-1, "no") {
 		return found{}, false
 	}
 	if f := r.at(to - 1); f != nil && f.to <= to && f.from >= from && (f.Known || f.from == from && f.to == to) {

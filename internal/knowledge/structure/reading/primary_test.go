@@ -94,6 +94,25 @@ func TestCommonWordsAreNoNames(t *testing.T) {
 	}
 }
 
+// "No longer" before a verb is not the start of a name.
+func TestNoLongerBeginsNoName(t *testing.T) {
+	for text, name := range map[string]string{
+		"Actually no longer deploy on Friday.":    "",
+		"No longer release on weekends.":          "",
+		"The longer release is the nightly one.":  "longer release",
+		"No longer push to the staging database.": "staging database",
+	} {
+		c := claim(text)
+		found := ""
+		for _, m := range reading.Read(&c, nil).Entities {
+			found = m.Name
+		}
+		if found != name {
+			t.Errorf("%q names %q, want %q", text, found, name)
+		}
+	}
+}
+
 // Names that the claim came with are ordered as found ones are.
 func TestGivenNamesAreOrderedByWhatTheTextIsAbout(t *testing.T) {
 	for _, tt := range []struct {

@@ -273,7 +273,7 @@ func (r *reader) subject(from, to int) (subject, found) {
 			}
 			i++
 			continue
-		case w.low == "don't" || w.low == "dont" || w.low == "do" && r.is(i+1, "not"):
+		case w.low == "don't" || w.low == "dont" || w.low == "do" && r.is(i+1, "not") || w.low == "longer" && r.is(i-1, "no"):
 			i++
 			continue
 		case w.entry.is(first):
