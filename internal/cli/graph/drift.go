@@ -33,7 +33,8 @@ func (a *commands) driftCommand() *cobra.Command {
 		Short: "Compare what files import with the layers that they are in",
 		Long: "Compare what the project's source files import with .ken/architecture.yaml, which says which layers there are, where they lie, and " +
 			"which others each may depend on. What a layer imports and must not is a violation. ken init writes the manifest from what it finds.\n\n" +
-			"The exit status is 1 when there are violations that are not in the baseline, and 2 when the manifest or the baseline can't be used. " +
+			"The exit status is 1 when there are violations that are not in the baseline, and 2 when the manifest or the baseline can't be used, or " +
+			"no source file is in a layer. " +
 			"Nothing but the files is needed: no store, no index, no toolchain.",
 		Example: `  ken drift
   ken drift --update-baseline
@@ -121,6 +122,9 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 	r := drift.Check(g, m, drift.Options{Baseline: base})
 	if n := read.Skipped[repository.ReasonUnreadable]; n > 0 {
 		r.Warnings = append(r.Warnings, cli.Count(n, "file or folder")+" could not be read")
+	}
+	if err := r.Compared(); err != nil {
+		return manifestError(err)
 	}
 	if o.record {
 		err := a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {

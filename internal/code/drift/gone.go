@@ -1,6 +1,10 @@
 package drift
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kenlayer/ken"
+)
 
 // remains says why something that was a violation and is still in the project is none any more. It is "" for what is
 // not in the project any more.
@@ -70,4 +74,23 @@ func (r *Report) remaining(targets []string) map[string]remains {
 		}
 	}
 	return left
+}
+
+// Compared returns an error, which is ken.ErrInvalid, if the check says nothing because no source file is in a layer. A
+// project that has no source files yet needs no layers.
+func (r *Report) Compared() error {
+	inLayer := slices.ContainsFunc(r.Layers, func(l LayerReport) bool { return l.Files > 0 })
+	if inLayer || len(r.Violations)+len(r.Known) > 0 || len(r.Layers)+r.Unassigned == 0 {
+		return nil
+	}
+	e := &ken.Error{Code: ken.CodeInvalid, Field: r.Manifest, Try: "Correct the paths of its layers. ken drift --propose prints the layers of the project as it is."}
+	switch {
+	case r.Unassigned == 0:
+		e.Msg, e.Try = "nothing was compared: the project has no source files", "Check that its files are there."
+	case len(r.Layers) == 0:
+		e.Msg, e.Try = "nothing was compared: it has no layers", "Add layers. ken drift --propose prints those of the project as it is."
+	default:
+		e.Msg = "nothing was compared: no source file is in any of its layers"
+	}
+	return e
 }
