@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ func (a *commands) driftCommand() *cobra.Command {
 		Short: "Compare what files import with the layers that they are in",
 		Long: "Compare what the project's source files import with .ken/architecture.yaml, which says which layers there are, where they lie, and " +
 			"which others each may depend on. What a layer imports and must not is a violation. ken init writes the manifest from what it finds.\n\n" +
-			"The exit status is 1 when there are violations that are not in the baseline, and 2 when the manifest or the baseline can't be used. " +
+			"The exit status is 1 when there are violations that are not in the baseline, and 2 when the manifest or the baseline can't be used, or " +
+			"no source file is in a layer. " +
 			"Nothing but the files is needed: no store, no index, no toolchain.",
 		Example: `  ken drift
   ken drift --update-baseline
@@ -53,7 +55,7 @@ func (a *commands) driftCommand() *cobra.Command {
 	f.StringVar(&o.format, "format", "text", "print in this `FORMAT`: text, json or sarif")
 	f.BoolVar(&o.update, "update-baseline", false, "write the violations that there are now into the baseline")
 	f.BoolVar(&o.propose, "propose", false, "print a manifest of the project as it is, and do nothing else")
-	f.BoolVar(&o.record, "record", false, "also keep the violations as claims, and end the claims of those that are fixed")
+	f.BoolVar(&o.record, "record", false, "also keep the violations as claims, and end the claims of those that are fixed or no longer forbidden")
 	cli.CompleteWords(cmd, "format", "text", "json", "sarif")
 	return cmd
 }
@@ -121,11 +123,18 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 	if n := read.Skipped[repository.ReasonUnreadable]; n > 0 {
 		r.Warnings = append(r.Warnings, cli.Count(n, "file or folder")+" could not be read")
 	}
+	if err := r.Compared(); err != nil {
+		return manifestError(err)
+	}
 	if o.record {
 		err := a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 			done, err := drift.Record(ctx, s, &r, time.Now().UTC())
 			if err == nil && !a.Quiet {
-				fmt.Fprintf(a.Err, "recorded: %d new, %d seen again, %d fixed\n", len(done.Written), len(done.Again), len(done.Fixed))
+				lifted := ""
+				if n := len(done.Lifted); n > 0 {
+					lifted = fmt.Sprintf(", %d no longer forbidden", n)
+				}
+				fmt.Fprintf(a.Err, "recorded: %d new, %d seen again, %d fixed%s\n", len(done.Written), len(done.Again), len(done.Fixed), lifted)
 			}
 			return err
 		})
@@ -173,6 +182,7 @@ type baselineView struct {
 	Added   int           `json:"added"`
 	Kept    int           `json:"kept"`
 	Fixed   []drift.Entry `json:"fixed"`
+	Lifted  []drift.Entry `json:"lifted"` // they exist and are no longer forbidden
 }
 
 func (a *commands) updateBaseline(root string, o *driftOptions, r *drift.Report) error {
@@ -181,8 +191,12 @@ func (a *commands) updateBaseline(root string, o *driftOptions, r *drift.Report)
 		return manifestError(err)
 	}
 	if o.format == "json" {
-		return a.PrintJSON(baselineView{o.baseline, changed, len(r.Violations), len(r.Known), r.Fixed})
+		return a.PrintJSON(baselineView{o.baseline, changed, len(r.Violations), len(r.Known), r.Fixed, slices.Concat([]drift.Entry{}, r.Permitted, r.Unchecked)})
 	}
-	fmt.Fprintf(a.Out, "%s: %s; %d added, %d fixed\n", o.baseline, cli.Count(len(r.Violations)+len(r.Known), "violation"), len(r.Violations), len(r.Fixed))
+	lifted := ""
+	if n := len(r.Permitted) + len(r.Unchecked); n > 0 {
+		lifted = fmt.Sprintf(", %d no longer forbidden", n)
+	}
+	fmt.Fprintf(a.Out, "%s: %s; %d added, %d fixed%s\n", o.baseline, cli.Count(len(r.Violations)+len(r.Known), "violation"), len(r.Violations), len(r.Fixed), lifted)
 	return nil
 }

@@ -30,8 +30,11 @@ func (e *Entry) describeFixed() string {
 	if e.Rule == RuleUnassigned {
 		return e.File + " is no longer without a layer"
 	}
-	return e.File + " no longer imports " + (&Violation{Import: e.Import}).Imports()
+	return e.File + " no longer imports " + importName(e.Import)
 }
+
+// target describes the violation as the target of a check.
+func (e *Entry) target() string { return target(e.Rule, e.File, e.Import) }
 
 // Baseline lists the violations that a team has accepted.
 type Baseline struct {

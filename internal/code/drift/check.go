@@ -32,18 +32,25 @@ type Report struct {
 	Unassigned int           `json:"unassigned"` // source files in no layer
 	Imports    int           `json:"imports"`    // from one layer to another
 
-	// Violations are new, and Known are in the baseline; both are ordered by file, line and import. Fixed are in the
-	// baseline but not in the project any more.
+	// Violations are new, and Known are in the baseline; both are ordered by file, line and import. The other entries of
+	// the baseline are Fixed if they are not in the project any more, Permitted if they are and the manifest permits them
+	// now, and Unchecked if they are and the manifest's rules no longer apply to them.
 	Violations []Violation `json:"violations"`
 	Known      []Violation `json:"known"`
 	Fixed      []Entry     `json:"fixed"`
+	Permitted  []Entry     `json:"permitted"`
+	Unchecked  []Entry     `json:"unchecked"`
 	Warnings   []string    `json:"warnings"` // findings that are no violations but should be looked at
+
+	view *codegraph.View // what was checked, with m
+	m    *Manifest
 }
 
 // Check checks all imports in the graph that lead from one layer to another.
 func Check(view *codegraph.View, m *Manifest, o Options) Report {
 	c := checker{m: m, layers: map[string]int{}}
-	r := Report{Manifest: m.Path, Layers: make([]LayerReport, len(m.Layers)), Violations: []Violation{}, Known: []Violation{}, Fixed: []Entry{}, Warnings: []string{}}
+	r := Report{Manifest: m.Path, Layers: make([]LayerReport, len(m.Layers)), Violations: []Violation{}, Known: []Violation{},
+		Fixed: []Entry{}, Permitted: []Entry{}, Unchecked: []Entry{}, Warnings: []string{}, view: view, m: m}
 	for i := range m.Layers {
 		r.Layers[i].Name = m.Layers[i].Name
 	}
@@ -63,13 +70,7 @@ func Check(view *codegraph.View, m *Manifest, o Options) Report {
 			r.Violations = append(r.Violations, v)
 		}
 	}
-	if o.Baseline != nil {
-		for _, e := range o.Baseline.Entries {
-			if !there[e.Fingerprint] {
-				r.Fixed = append(r.Fixed, e)
-			}
-		}
-	}
+	r.sortGone(o.Baseline, there)
 	r.Warnings = append(r.Warnings, m.Warnings()...)
 	for _, l := range r.Layers {
 		if l.Files == 0 {
@@ -194,11 +195,13 @@ func fingerprint(r Rule, file, imported string) string {
 }
 
 // Imports returns the imported package in its usual form: the ID without its kind.
-func (v *Violation) Imports() string {
-	if _, name, ok := codegraph.Split(v.Import); ok {
+func (v *Violation) Imports() string { return importName(v.Import) }
+
+func importName(id string) string {
+	if _, name, ok := codegraph.Split(id); ok {
 		return name
 	}
-	return v.Import
+	return id
 }
 
 // Message describes the violation in one line, without file and line.

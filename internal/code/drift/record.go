@@ -32,14 +32,15 @@ type Recorded struct {
 	Written []string `json:"written"` // violations that were not recorded, or had been fixed
 	Again   []string `json:"again"`   // violations that were recorded already
 	Fixed   []string `json:"fixed"`   // claims that replace violations that no longer exist
+	Lifted  []string `json:"lifted"`  // claims that replace violations that exist and are no longer forbidden
 }
 
 // Record stores the violations of a report, including known ones, as claims, with provenance.Record. Each violation is
-// a check. Its claim is reinforced when the violation is found again, and superseded when it no longer exists. The
-// evidence is the validator and the content of the file. now is the time of the check. Errors are the store's. What was
+// a check. Its claim is reinforced when the violation is found again, and superseded when it no longer exists or is no
+// longer forbidden. The evidence is the validator and the content of the file. now is the time of the check. Errors are the store's. What was
 // stored before an error remains, and another call completes it.
 func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Recorded, error) {
-	out := Recorded{Written: []string{}, Again: []string{}, Fixed: []string{}}
+	out := Recorded{Written: []string{}, Again: []string{}, Fixed: []string{}, Lifted: []string{}}
 	there := map[string]bool{}
 	all := slices.Concat(r.Violations, r.Known)
 	for i := range all {
@@ -60,15 +61,20 @@ func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Record
 	if err != nil {
 		return out, fmt.Errorf("record drift: %w", err)
 	}
+	left := r.remaining(gone)
 	for _, target := range gone {
+		statement, observed, list := "Fixed: it is no longer so that "+target+".", "not found any more", &out.Fixed
+		if left[target] != "" {
+			statement, observed, list = "No longer forbidden: it is still so that "+target+".", string(left[target]), &out.Lifted
+		}
 		done, err := provenance.Record(ctx, s, provenance.Check{
-			Validator: validator(r.Manifest), Target: target, Statement: "Fixed: it is no longer so that " + target + ".", Passed: true, Settles: true,
-			Evidence: []ken.Evidence{validated(r.Manifest, "not found any more", now)}, ExpiresAt: now.Add(fixedValidity),
+			Validator: validator(r.Manifest), Target: target, Statement: statement, Passed: true, Settles: true,
+			Evidence: []ken.Evidence{validated(r.Manifest, observed, now)}, ExpiresAt: now.Add(fixedValidity),
 		}, now)
 		if err != nil {
 			return out, fmt.Errorf("record drift: %w", err)
 		}
-		out.Fixed = append(out.Fixed, done.ID)
+		*list = append(*list, done.ID)
 	}
 	return out, nil
 }
@@ -94,12 +100,10 @@ func openViolations(ctx context.Context, s ClaimStore, validator string, there m
 
 // check returns the violation as a failed check.
 func (v *Violation) check(manifest string, now time.Time) provenance.Check {
-	c := provenance.Check{Validator: validator(manifest), Evidence: []ken.Evidence{validated(manifest, v.Message(), now)}}
+	c := provenance.Check{Validator: validator(manifest), Target: target(v.Rule, v.File, v.Import), Evidence: []ken.Evidence{validated(manifest, v.Message(), now)}}
 	if v.Rule == RuleUnassigned {
-		c.Target = v.File + " is in no layer"
 		c.Statement, c.About = c.Target+" of the architecture.", []string{v.File}
 	} else {
-		c.Target = v.File + " imports " + v.Imports()
 		c.Statement = strings.ToUpper(v.Message()[:1]) + v.Message()[1:] + "; " + v.File + " does."
 		c.About = []string{v.File, v.Layer, v.ImportLayer}
 	}
@@ -111,6 +115,14 @@ func (v *Violation) check(manifest string, now time.Time) provenance.Check {
 		c.Evidence = append(c.Evidence, file)
 	}
 	return c
+}
+
+// target describes what a rule may forbid: that a file imports something, or is in no layer.
+func target(r Rule, file, imported string) string {
+	if r == RuleUnassigned {
+		return file + " is in no layer"
+	}
+	return file + " imports " + importName(imported)
 }
 
 func validator(manifest string) string {

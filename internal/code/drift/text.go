@@ -33,6 +33,12 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, e := range r.Fixed {
 		fmt.Fprintf(&b, "fixed: %s\n", oneLine(e.describeFixed()))
 	}
+	for _, e := range r.Permitted {
+		fmt.Fprintf(&b, "permitted now: %s\n", oneLine(e.target()))
+	}
+	for _, e := range r.Unchecked {
+		fmt.Fprintf(&b, "no longer looked at: %s\n", oneLine(e.target()))
+	}
 	fmt.Fprintln(&b, r.Summary())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -49,6 +55,12 @@ func (r *Report) Summary() string {
 	}
 	if n := len(r.Fixed); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d fixed", n))
+	}
+	if n := len(r.Permitted); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d permitted now", n))
+	}
+	if n := len(r.Unchecked); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d no longer looked at", n))
 	}
 	s := fmt.Sprintf("%s; %s between %s in %s looked at", strings.Join(parts, ", "), count(r.Imports, "import"), count(r.Files, "file"), count(len(r.Layers), "layer"))
 	var rest []string
