@@ -329,3 +329,82 @@ func unlabelled(text, role string) string {
 	}
 	return text
 }
+
+// needsContext reports whether a sentence refers to something that it does not name, so that it
+// can't be understood without the one before.
+//
+// Between people, "that necklace" usually points at something both see, and is accepted. To an
+// agent, it refers to something said before.
+func needsContext(words []word, people bool) bool {
+	if len(words) == 0 {
+		return true
+	}
+	first := words[0].low
+	if fragments[first] {
+		return !mainClause(words)
+	}
+	if isImpersonal(words) {
+		return false
+	}
+	if pronouns[first] {
+		if first == "this" && settled[low(words, 1)] {
+			return false
+		}
+		return !determiners[first] || !isNoun(words, 1) || !people && pointing[first]
+	}
+	// A pronoun further on has been named by then, if there was room for a name.
+	named := 0
+	for i := range words {
+		w := &words[i]
+		if standIns[w.low] && !dummies[low(words, i+1)] || i == len(words)-1 && (w.low == "this" || w.low == "that") {
+			return named < 2
+		}
+		if w.upper && i > 0 && !self[w.low] {
+			named += 2
+		} else if w.low != "" && !analysis.IsStopWord(w.low) && !self[w.low] && !vague()[w.low] {
+			named++
+		}
+	}
+	return false
+}
+
+// isImpersonal reports whether "it" at the start of a sentence stands for nothing: "It is forbidden to push to
+// main."
+func isImpersonal(words []word) bool {
+	i := 1
+	switch low(words, 0) {
+	case "it's":
+	case "it":
+		if low(words, 1) != "is" {
+			return false
+		}
+		i = 2
+	default:
+		return false
+	}
+	for low(words, i) == "not" || low(words, i) == "strictly" || low(words, i) == "also" {
+		i++
+	}
+	next := low(words, i+1)
+	return permissions[low(words, i)] && (next == "to" || next == "that")
+}
+
+var permissions = set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
+
+// vagueQuestion reports whether a question refers to something that it does not name.
+func vagueQuestion(words []word) bool {
+	if len(words) > 0 && wondering[words[0].low] {
+		words = words[1:] // "which" at the start of a question does not make it a fragment
+	}
+	return needsContext(words, true)
+}
+
+// mainClause reports whether a main clause follows the one that a word such as "although" begins.
+func mainClause(words []word) bool {
+	for i := 2; i+3 < len(words); i++ {
+		if words[i].comma {
+			return true
+		}
+	}
+	return false
+}
