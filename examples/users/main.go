@@ -83,7 +83,11 @@ func (s *server) routes() http.Handler {
 // from your login, never from what is said.
 func (s *server) as(next func(context.Context, string) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		user, _, _ := r.BasicAuth()
+		user, _, ok := r.BasicAuth()
+		if !ok || user == "" { // without an owner, it would be the project's own
+			http.Error(w, "log in", http.StatusUnauthorized)
+			return
+		}
 		ctx := ken.WithTurn(r.Context(), ken.Turn{Owner: user, Session: user + "-today"})
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err == nil {

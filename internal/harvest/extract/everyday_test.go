@@ -212,3 +212,20 @@ func TestPeopleWhoWriteWithoutCapitals(t *testing.T) {
 		{"lunch was good", ""},
 	})
 }
+
+// "do", "to" and "I" are words of Polish as well.
+func TestEnglishWithDoAndTo(t *testing.T) {
+	const other = "in a language that is not read"
+	for text, want := range map[string]int{
+		"Which cluster do I deploy to?":                            0,
+		"To which cluster do I deploy?":                            0,
+		"How do I restart Redis?":                                  0,
+		"Do deploy to cluster Oslo via Argo.":                      0,
+		"Serwer nie jest w chmurze, jest na maszynie w Gdańsku.":   1,
+		"Kopie zapasowe są na dysku i nie ma ich w innym miejscu.": 1,
+	} {
+		if d := extract.Draft(held("user: "+text), extract.Options{}); d.Dropped[other] != want {
+			t.Errorf("%q: %v", text, d.Dropped)
+		}
+	}
+}

@@ -167,7 +167,7 @@ var languages = map[string]*cues{
 var unread = map[string]string{
 	"it": `il lo gli di che è per una un non con del della nel nella sono ho abbiamo questo anche ma come più dal alla`,
 	"nl": `het een de en van is niet wij ik met voor op zijn er maar dat ook nog bij naar aan wordt hebben heeft`,
-	"pl": `nie jest się na w z do że to i jak ale są mamy dla przez od`,
+	"pl": `nie jest się na w z że jak ale są mamy dla przez od`,
 	"en": `the a is are to of and in on for we i it that with you this be not have at from as by but was will our my can`,
 }
 
