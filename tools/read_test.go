@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/tools"
 )
@@ -315,11 +318,35 @@ func TestResourcesAndPrompt(t *testing.T) {
 	if got, err := k.registry.Prompt(ctx, k.caller, "How does the vault open?"); err != nil || !strings.Contains(got, "brass lever") || !strings.HasSuffix(got, "[/Pipeline Knowledge]\n\nHow does the vault open?") {
 		t.Errorf("prompt %q, %v", got, err)
 	}
+	if got, err := k.registry.Prompt(ctx, tools.Caller{Owner: "other", Rights: k.caller.Rights}, "How does the vault open?"); err != nil || got != "How does the vault open?" {
+		t.Errorf("prompt of an owner of nothing %q, %v", got, err)
+	}
+	if _, err := k.registry.Prompt(ctx, tools.Caller{}, "How does the vault open?"); !errors.Is(err, ken.ErrRefused) {
+		t.Errorf("prompt without the right: %v", err)
+	}
 	if _, err := k.registry.Prompt(ctx, k.caller, " "); !errors.Is(err, ken.ErrInvalid) {
 		t.Errorf("prompt without a question: %v", err)
 	}
 	none := tools.Caller{}
 	if _, _, err := k.registry.ReadResource(ctx, none, tools.ClaimURI+id); !errors.Is(err, ken.ErrRefused) || len(k.registry.Resources(none)) != 0 {
 		t.Errorf("without the right: %v", err)
+	}
+}
+
+// The prompt has what a turn gets, code included.
+func TestPromptHasCode(t *testing.T) {
+	k := newKit(t, func(c *config.Config) { c.Repository.Index = true })
+	code := "package vault\n\n// ResolveDelta resolves a delta of a packfile against its base object.\nfunc ResolveDelta(base, delta []byte) []byte { return append(base, delta...) }\n"
+	if err := os.WriteFile(filepath.Join(k.layer.Root(), "delta.go"), []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := k.layer.Refresh(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	const question = "How is a packfile delta resolved?"
+	got, err := k.registry.Prompt(ctx, k.caller, question)
+	if err != nil || !strings.Contains(got, "func ResolveDelta") || !strings.HasSuffix(got, "\n\n"+question) {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -132,21 +132,22 @@ func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (strin
 // Its argument is question.
 const RecallPrompt = "recall"
 
-// Prompt returns the text of the recall prompt: what is known about a question, and the question.
-// Its errors are those of Call.
+// Prompt returns the text of the recall prompt: the block that a turn with the question would get,
+// and the question. It stores nothing about the question. It returns ErrInvalid without a question
+// and ErrRefused without the right Read.
 func (r *Registry) Prompt(ctx context.Context, c Caller, question string) (string, error) {
+	if !c.Can(Read) {
+		return "", refused("", "this caller lacks the right read", "Ask the operator for the right.")
+	}
 	if strings.TrimSpace(question) == "" {
 		return "", invalid("question", "is missing", "Give the question that the prompt is to ask.")
 	}
-	args, err := json.Marshal(recallIn{Query: question, recallOptions: recallOptions{Limit: 10, Documents: true}})
-	if err != nil {
-		return "", err
+	t := ken.Turn{Owner: c.Owner, Project: c.Project, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes, Messages: []ken.Message{{Role: "user", Text: question}}}
+	got, err := r.layer.Operator().DryRun(ctx, t, r.layer.Config())
+	if err != nil || got.Receipt.Block == "" {
+		return question, err
 	}
-	res, err := r.Call(ctx, c, "memory_recall", args)
-	if err != nil {
-		return "", err
-	}
-	return res.Text + "\n\n" + question, nil
+	return got.Receipt.Block + "\n\n" + question, nil
 }
 
 // Instructions returns the text that tells a client's model when to use which of the tools offered
