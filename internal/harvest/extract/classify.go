@@ -33,6 +33,7 @@ const (
 	reasonIf        = "hypothetical"
 	reasonLong      = "too long"
 	reasonPasted    = "pasted"
+	reasonUnread    = "not read" // in the middle of a very long message
 	reasonQuoted    = "quotation"
 	reasonTrouble   = "trouble of the moment"
 	reasonLanguage  = "in a language that is not read"

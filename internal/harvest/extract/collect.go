@@ -45,7 +45,10 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 			drop[reasonSuspect]++
 			continue
 		}
-		s.parts = sentences(s.text)
+		var unread int
+		if s.parts, unread = sentencesRead(s.text); unread > 0 {
+			drop[reasonUnread] += unread
+		}
 		if toAgent {
 			s.parts = spoken(s.parts)
 		}

@@ -229,3 +229,11 @@ func TestEnglishWithDoAndTo(t *testing.T) {
 		}
 	}
 }
+
+func TestEndOfALongMessage(t *testing.T) {
+	tr := held("user: " + strings.Repeat("Rain fell. Bo left. Ann sang. ", 25) + "The greenhouse opens at 04:40.")
+	d := extract.Draft(tr, extract.Options{})
+	if len(d.Statements) != 1 || d.Statements[0].Text != "The greenhouse opens at 04:40." || d.Dropped["not read"] != 16 {
+		t.Errorf("%+v, left out: %v", d.Statements, d.Dropped)
+	}
+}

@@ -20,38 +20,65 @@ type sentence struct {
 
 // Bounds of what is read of one message.
 const (
-	maxSentences = 60
-	maxSentence  = 1200 // bytes; a longer stretch is not a sentence that somebody wrote
+	maxSentences  = 60   // those at the beginning and at the end
+	lastSentences = 20   // of these, those at the end
+	maxSentence   = 1200 // bytes; a longer stretch is not a sentence that somebody wrote
 )
 
 // sentences splits the prose of a message.
 func sentences(text string) []sentence {
-	var out []sentence
-	for _, p := range passages(text) {
-		start := p.start
-		for start < p.end && len(out) < maxSentences {
-			n, asks := split(text[start:p.end])
-			s := sentence{start: start, end: start + n, item: p.item, asks: asks}
-			start += n
-			if n <= maxSentence && s.trim(text) {
-				out = append(out, s)
-			}
-		}
-	}
+	out, _ := sentencesRead(text)
 	return out
 }
 
-// trim removes spaces and emphasis marks at both ends, and reports whether text is left.
-func (s *sentence) trim(text string) bool {
+// sentencesRead splits the prose of a message. unread says how many sentences in its middle were left out; behind
+// headBytes, that is an estimate.
+func sentencesRead(text string) (out []sentence, unread int) {
+	var last []sentence // the latest behind the first ones, which are not yet split into words
+	for _, p := range passages(text) {
+		start := p.start
+		for start < p.end {
+			n, asks := split(text[start:p.end])
+			s := sentence{start: start, end: start + n, item: p.item, asks: asks}
+			start += n
+			switch {
+			case n > maxSentence || strings.TrimSpace(strings.Trim(text[s.start:s.end], blanks)) == "":
+			case len(out) < maxSentences-lastSentences:
+				s.trim(text)
+				out = append(out, s)
+			default:
+				last = append(last, s)
+			}
+		}
+	}
+	if unread = len(last) - lastSentences; unread > 0 {
+		last = last[unread:]
+	}
+	for _, s := range last {
+		s.trim(text)
+		out = append(out, s)
+	}
+	unread = max(unread, 0)
+	if end := len(text) - tailBytes; end > headBytes {
+		for _, mark := range [...]string{". ", ".\n", "! ", "? ", "。"} {
+			unread += strings.Count(text[headBytes:end], mark)
+		}
+	}
+	return out, unread
+}
+
+const blanks = " \t\r\n*_"
+
+// trim removes spaces and emphasis marks at both ends.
+func (s *sentence) trim(text string) {
 	raw := text[s.start:s.end]
-	core := strings.TrimLeft(raw, " \t\r\n*_")
+	core := strings.TrimLeft(raw, blanks)
 	s.start += len(raw) - len(core)
-	core = strings.TrimRight(core, " \t\r\n*_")
+	core = strings.TrimRight(core, blanks)
 	s.end = s.start + len(core)
 	s.full = squeeze(core)
 	s.text = s.full
 	s.words = wordsOf(s.text)
-	return s.text != ""
 }
 
 // split returns the length of the first sentence of s in bytes, and whether it is a question.
@@ -131,11 +158,6 @@ func plainWord(w string) bool {
 		}
 	}
 	return utf8.RuneCountInString(w) >= 3
-}
-
-// isEmoji reports whether r is an emoji or a modifier of one.
-func isEmoji(r rune) bool {
-	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
 }
 
 // shortLast holds words of two letters that end a sentence.

@@ -26,6 +26,7 @@ func TestSentences(t *testing.T) {
 		{"tag", "Hi.\n<note>\nInside.\n</note>\nAfter.", "Hi.|After."},
 		{"tag on a line", "<b>Bold</b>\nAfter.", "After."},
 		{"nothing", " \n\t\n", ""},
+		{"nothing behind a mark", "Fine. \u00a0", "Fine."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -50,8 +51,14 @@ func TestSentencesOfALongMessage(t *testing.T) {
 		"lines":    "The beginning was typed.\n" + strings.ReplaceAll(middle, ". ", ".\n") + "The end was typed.",
 	} {
 		all := sentences(text)
-		if len(all) == 0 || len(all) > maxSentences || all[0].text != "The beginning was typed." {
+		if len(all) == 0 || len(all) > maxSentences || all[0].text != "The beginning was typed." || all[len(all)-1].text != "The end was typed." {
 			t.Errorf("%s: %d sentences", name, len(all))
+		}
+	}
+	for n, want := range map[int]int{3: 0, 59: 0, 60: 1, 71: 12, 200: 141} {
+		all, unread := sentencesRead(strings.Repeat("It was wet. ", n) + "The end was typed.")
+		if unread != want || len(all)+unread != n+1 || all[len(all)-1].text != "The end was typed." {
+			t.Errorf("%d sentences: %d are read and %d not, want %d not", n+1, len(all), unread, want)
 		}
 	}
 	text := strings.Repeat("word ", 400) + "." // one sentence that nobody wrote

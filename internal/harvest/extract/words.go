@@ -481,3 +481,8 @@ var monthsByName = func() map[string]time.Month {
 	}
 	return m
 }()
+
+// isEmoji reports whether r is an emoji or a modifier of one.
+func isEmoji(r rune) bool {
+	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
+}
