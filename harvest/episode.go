@@ -95,7 +95,7 @@ func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 }
 
 // heading returns the title of a session's episode: the goal in the summary or, without one, the
-// first user message.
+// first user message. A session with a request to forget something has no goal if that was all of it.
 func heading(tr *session.Transcript, summary string) string {
 	goal := ""
 	for line := range strings.Lines(summary) {
@@ -104,7 +104,8 @@ func heading(tr *session.Transcript, summary string) string {
 			break
 		}
 	}
-	for i := 0; strings.TrimSpace(goal) == "" && i < len(tr.Entries); i++ {
+	forgets := strings.TrimSpace(goal) == "" && len(extract.ForgetRequests(tr)) > 0
+	for i := 0; !forgets && strings.TrimSpace(goal) == "" && i < len(tr.Entries); i++ {
 		if m := &tr.Entries[i].Message; m.Role == "user" {
 			goal = m.Text
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -55,7 +56,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.noteChangedValues}, {"tasks", r.noteTasksDone}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.noteChangedValues}, {"tasks", r.noteTasksDone}, {"forget", r.markForgotten}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
 	if err := r.readExternal(ctx); err != nil {
 		return r.out, err
@@ -168,6 +169,9 @@ type Options struct {
 	// results are not harvested, and claims about the whole session get at most the trust of that
 	// claim. Nil means that there are none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
+
+	// AskToForget puts a claim before a person that the user asked to forget. Nil means that nobody is asked.
+	AskToForget func(ctx context.Context, m attention.Mark) error
 
 	// OnHarvested is called after a session was harvested, before the journal is marked. It may add
 	// to the outcome's note. Its error is only logged. It may be nil.

@@ -53,6 +53,10 @@ func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester 
 	o := harvest.Options{Store: auditedStore{t}, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
 	o.Tainted = d.receipts.Marks
+	o.AskToForget = func(ctx context.Context, m attention.Mark) error {
+		_, err := attention.PutMark(ctx, t, m)
+		return err
+	}
 	if d.model != nil {
 		o.Model = d.model
 	}

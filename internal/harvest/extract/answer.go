@@ -22,8 +22,7 @@ var (
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
 	selfCorrections = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
-	withdrawals = list(`forget what i said, forget what i told you, forget what i wrote, ignore what i said, ignore what i told you, ignore what i wrote, disregard what i said, scratch what i said`)
-	aboutWords  = set("about with regarding on concerning")
+	aboutWords = set("about with regarding on concerning")
 
 	sayNo  = set("no nope nah never nein non não nicht")
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
@@ -265,7 +264,7 @@ var addressed = set("you you're you'll you've yourself")
 // was wrong about the admin port, it's 9090." It returns none if the sentence does not name it.
 func takenBack(s *sentence) (topic []string, rest int) {
 	for i := range s.words {
-		n := max(selfCorrections.starts(s.words[i:]), withdrawals.starts(s.words[i:]))
+		n := selfCorrections.starts(s.words[i:])
 		if n == 0 || !aboutWords[low(s.words, i+n)] || i > 0 && !s.words[i-1].comma {
 			continue
 		}

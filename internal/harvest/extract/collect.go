@@ -22,6 +22,7 @@ type collector struct {
 	found    []candidate
 	spoken   *cues  // the session's language; nil is English
 	question string // the question that the last answer was for
+	forgot   int    // how many requests to forget something were read
 }
 
 // collect finds the candidates of a session.
@@ -87,10 +88,12 @@ func (l *collector) message(s *speech) {
 		listed, whole = l.lists(s, room)
 	}
 	answered := false
+	var requests []ForgetRequest
 	defer func() {
 		if !answered {
 			l.question = ""
 		}
+		s.withoutForgotten(requests)
 	}()
 	for i := range s.parts {
 		part := s.parts[i]
@@ -103,6 +106,16 @@ func (l *collector) message(s *speech) {
 			l.drop[reasonQuoted]++
 			before = nil
 			continue
+		}
+		if r, rest, ok := asksToForget(&part); ok && l.toAgent && !pasted {
+			text := part.text[rest:]
+			requests, before, question = append(requests, r), nil, ""
+			l.drop[reasonRequest]++
+			if l.forget(s, &r, text, room) || text == "" {
+				continue
+			}
+			part.cutTo(rest)
+			part.full = part.text
 		}
 		if l.toAgent && !pasted && (question == "" && l.amends(s, i, &part, room) || l.corrects(s, &part, room)) {
 			before, answered = nil, answered || question != ""
