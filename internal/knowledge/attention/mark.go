@@ -15,14 +15,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Events of marks: requests of an agent that only a person may carry out.
+// Events of marks: requests of an agent, or of a user in a conversation, that only the operator may carry out.
 const (
 	ForgetRequested  Event = "forget_requested"  // request to erase a claim
 	DisputeRequested Event = "dispute_requested" // request to dispute a claim that a person put into every turn
 )
 
-// Mark is an agent's request about a claim. It changes nothing until a person
-// agrees.
+// Mark is a request of an agent or a user about a claim. It changes nothing until a
+// person agrees.
 type Mark struct {
 	Event   Event     `json:"event"` // ForgetRequested or DisputeRequested
 	Claim   string    `json:"claim"` // the complete id
