@@ -8,7 +8,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/extract"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
 // Limits of the claims for which one request of the user asks a person to forget them.
@@ -56,8 +55,7 @@ func (r *harvestRun) markNamed(ctx context.Context, q *extract.ForgetRequest, ki
 		if marked == mostToForget || c.CreatedAt.After(q.At) || !mayForget(c) || !q.Names(analysis.WithoutPastNotes(c.Text)) {
 			continue
 		}
-		m := attention.Mark{Event: attention.ForgetRequested, Claim: c.ID, Reason: q.Text, Session: r.tr.Info.ID, Actor: ken.Actor{Type: "user"}, At: q.At}
-		if err := r.o.AskToForget(ctx, m); err != nil {
+		if err := r.o.AskToForget(ctx, c.ID, q.Text, r.tr.Info.ID, q.At); err != nil {
 			return marked, fmt.Errorf("ask to forget a claim: %w", err)
 		}
 		marked++

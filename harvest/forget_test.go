@@ -9,7 +9,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
 // A request to forget what was said in an earlier session is no fact. What it names stays, and is put before a person.
@@ -31,10 +30,13 @@ func TestWhatTheUserAsksToForgetIsPutBeforeAPerson(t *testing.T) {
 		"no request":          {[]string{"My passport expires on 14 March 2027.", "My sister lives in Linz."}, "Don't forget my passport date.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var marks []attention.Mark
+			var marks []string // ids of claims
 			r := newRig(t, func(o *harvest.Options) {
-				o.AskToForget = func(_ context.Context, m attention.Mark) error {
-					marks = append(marks, m)
+				o.AskToForget = func(_ context.Context, claim, request, session string, _ time.Time) error {
+					if session != "s2" || !strings.HasPrefix(tt.request, request) {
+						t.Errorf("asked by %q in %s", request, session)
+					}
+					marks = append(marks, claim)
 					return nil
 				}
 			})
@@ -50,8 +52,8 @@ func TestWhatTheUserAsksToForgetIsPutBeforeAPerson(t *testing.T) {
 				t.Errorf("facts were\n%s\nand are\n%s", before, after)
 			}
 			var got []string
-			for _, m := range marks {
-				c, err := r.store.Get(t.Context(), m.Claim)
+			for _, id := range marks {
+				c, err := r.store.Get(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}

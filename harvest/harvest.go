@@ -9,13 +9,13 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/harvest/finding"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -170,8 +170,9 @@ type Options struct {
 	// claim. Nil means that there are none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
 
-	// AskToForget puts a claim before a person that the user asked to forget. Nil means that nobody is asked.
-	AskToForget func(ctx context.Context, m attention.Mark) error
+	// AskToForget puts before a person a claim that the user asked to forget. request is what the user said, in a session
+	// at a time. Nil means that nobody is asked.
+	AskToForget func(ctx context.Context, claim, request, session string, at time.Time) error
 
 	// OnHarvested is called after a session was harvested, before the journal is marked. It may add
 	// to the outcome's note. Its error is only logged. It may be nil.

@@ -51,8 +51,8 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	return nil
 }
 
-// waitForCode waits until the code is read, and leaves the turn the time that it needs for the rest. Reading
-// goes on after that, for the next turn. In the background of a layer it has begun already, so no turn waits.
+// waitForCode waits until the code is read, for two thirds of the turn's time at most; the rest is for the other
+// stages. Reading goes on after that, for the next turn. In the background of a layer it has begun already, so no turn waits.
 func (l *Layer) waitForCode(ctx context.Context) bool {
 	c := &l.code
 	if !l.o.Foreground {

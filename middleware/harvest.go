@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -53,8 +54,8 @@ func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester 
 	o := harvest.Options{Store: auditedStore{t}, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
 	o.Tainted = d.receipts.Marks
-	o.AskToForget = func(ctx context.Context, m attention.Mark) error {
-		_, err := attention.PutMark(ctx, t, m)
+	o.AskToForget = func(ctx context.Context, claim, request, session string, at time.Time) error {
+		_, err := attention.PutMark(ctx, t, attention.Mark{Event: attention.ForgetRequested, Claim: claim, Reason: request, Session: session, Actor: ken.Actor{Type: "user"}, At: at})
 		return err
 	}
 	if d.model != nil {

@@ -56,6 +56,7 @@ func run(ctx context.Context) (err error) {
 		{"ana", "/chat", "To which cluster do I deploy?"},
 		{"bob", "/chat", "To which cluster do I deploy?"},
 		{"eve", "/chat", "To which cluster do I deploy?"},
+		{"", "/chat", "To which cluster do I deploy?"},
 	} {
 		answer, err := post(ctx, web.URL+say[1], say[0], say[2])
 		if err != nil {

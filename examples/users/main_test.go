@@ -12,4 +12,5 @@ func Example() {
 	// ana: I was told: I deploy to the cluster in Frankfurt.
 	// bob: I was told: I deploy to the cluster in Dublin.
 	// eve: I was told nothing about that.
+	// : log in
 }

@@ -67,12 +67,14 @@ func (a *commands) showPlan(ctx context.Context, mermaid bool) error {
 	if mermaid && a.JSON {
 		return cli.Usagef("--mermaid and --json: give one of the two")
 	}
-	p, _, err := a.configuredPlan(ctx)
+	p, r, err := a.configuredPlan(ctx)
 	switch {
 	case err != nil:
 		return err
 	case a.JSON:
 		return a.PrintJSON(map[string]any{"stages": planView(p)})
+	case p == nil && agentsWithheld(r):
+		a.Note("there is no plan: the project's agents are not trusted")
 	case p == nil:
 		a.Note(noPlan)
 	case mermaid:
@@ -91,6 +93,11 @@ func (a *commands) configuredPlan(ctx context.Context) (*plan.Plan, *config.Reso
 	}
 	p, err := a.Plan(ctx, &r.Config)
 	return p, r, err
+}
+
+// agentsWithheld reports whether the project's agents wait for the user's consent.
+func agentsWithheld(r *config.Resolved) bool {
+	return slices.ContainsFunc(r.Withheld, func(w config.Withheld) bool { return w.Key == "agents" })
 }
 
 const noPlan = "there is no plan: no agent of the configuration declares what it produces or requires"
@@ -271,7 +278,7 @@ func (a *commands) runPlan(ctx context.Context, names []string, o *planRunOption
 	if err != nil {
 		return err
 	}
-	if p == nil && slices.ContainsFunc(r.Withheld, func(w config.Withheld) bool { return w.Key == "agents" }) {
+	if p == nil && agentsWithheld(r) {
 		return &ken.Error{Code: ken.CodeRefused, Field: "agents", Msg: "the project's configuration is not trusted, so no agent was run", Try: "Look at what it asks for with ken trust, and agree with ken trust --yes."}
 	}
 	if _, err := p.With(names...); err != nil {

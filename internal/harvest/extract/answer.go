@@ -312,7 +312,7 @@ func offersAction(question string) bool {
 	}
 	w := wordsOf(question)
 	first := low(w, 0)
-	return imperatives[first] && !auxiliary[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
+	return !auxiliary[first] && (imperatives[first] || strings.HasSuffix(question, " now?"))
 }
 
 // Reports returns what the assistant said that it had done, each with its time, the latest last.

@@ -78,21 +78,21 @@ func (l *collector) forget(s *speech, r *ForgetRequest, rest string, room int) (
 		return false
 	}
 	reply, gives := consolidate.ReadReply(rest)
-	kept := l.found[:0:0]
+	left := l.found[:0:0]
 	for n := range l.found {
 		k := l.found[n]
 		if k.from.name != s.name || !r.Names(k.text) {
-			kept = append(kept, k)
+			left = append(left, k)
 			continue
 		}
 		l.drop[reasonCorrected]++
 		if text, _ := reply.Amend(k.text); gives && !amended && text != "" && characters(text) <= room {
 			fixed := k
 			fixed.from, fixed.text, fixed.quote, fixed.corrected = s, text, rest, k.attributed(l.limit)
-			kept, amended = append(kept, fixed.weighed(l.present)), true
+			left, amended = append(left, fixed.weighed(l.present)), true
 		}
 	}
-	l.found = kept
+	l.found = left
 	for p := s.before; p != nil; p = p.before {
 		if p.person && p.name == s.name {
 			p.parts = slices.DeleteFunc(p.parts, func(c sentence) bool { return r.Names(c.text) })
