@@ -208,8 +208,9 @@ func benchGateway(b *testing.B, upstream string, claims int, change ...func(*con
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := gateway.New(l, gateway.Options{Upstream: "http://" + upstream + "/v1", Log: slog.New(slog.DiscardHandler),
-		Usage: u, Keys: operator.OpenKeys(operator.KeysPath(l.Config().State(l.Root())), nil)})
+	o := gateway.Options{Upstream: "http://" + upstream + "/v1", Log: slog.New(slog.DiscardHandler)}
+	o.Operator().Usage, o.Operator().Keys = u, operator.OpenKeys(operator.KeysPath(l.Config().State(l.Root())), nil)
+	g, err := gateway.New(l, o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c.route, c.dialect, c.pattern = g.routeOf(r, c.raw)
 	c.w.limitRead(r)
 	c.errorFormat = errorFormatOf(c.route, r.URL.Path, r.Header)
-	ctx, span := g.o.Tracer.Request(r.Context(), r)
+	ctx, span := g.o.beside.Tracer.Request(r.Context(), r)
 	c.server = span
 	c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 	span.Route(r.Method + " " + c.pattern)
@@ -86,11 +86,11 @@ func (c *call) done() {
 	c.g.release(c.reserved)
 	c.recordUsage()
 	if c.untouched != "" {
-		c.g.o.Metrics.Untouched(c.untouched)
+		c.g.o.beside.Metrics.Untouched(c.untouched)
 	}
 	c.server.Session(c.who.Owner, session)
 	c.server.End(c.w.status, c.err)
-	c.g.o.Metrics.Request(c.pattern, c.w.status, end.Sub(c.start), first)
+	c.g.o.beside.Metrics.Request(c.pattern, c.w.status, end.Sub(c.start), first)
 	c.log(session, end.Sub(c.start), first)
 }
 

@@ -103,7 +103,7 @@ func TestAidersConversations(t *testing.T) {
 
 // withAPI serves Ken's own API.
 func withAPI(l *middleware.Layer) func(*gateway.Options) {
-	return func(o *gateway.Options) { o.API = api.New(l, api.Options{Log: quiet}) }
+	return func(o *gateway.Options) { o.Operator().API = api.New(l, api.Options{Log: quiet}) }
 }
 
 // ollamaPaths are what Ollama's router has under /api.

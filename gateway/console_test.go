@@ -19,7 +19,7 @@ func TestConsoleAsksByItself(t *testing.T) {
 	known, key := keyFor("ana", "ana", "read")
 	var seen []access.Principal
 	g := start(t, layer(t, nil), up.URL, withKeys(known), func(o *gateway.Options) {
-		o.Console = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, access.From(r.Context())) })
+		o.Operator().Console = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, access.From(r.Context())) })
 	})
 	for _, tt := range []struct {
 		path, key string
@@ -55,7 +55,7 @@ func TestConsoleAsksByItself(t *testing.T) {
 func TestConsoleWithoutKeys(t *testing.T) {
 	asked := 0
 	g := start(t, layer(t, nil), "", func(o *gateway.Options) {
-		o.Console = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		o.Operator().Console = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if asked++; access.From(r.Context()).Can(access.Operate) {
 				asked += 10
 			}
@@ -84,7 +84,7 @@ func TestConsoleWithoutKeys(t *testing.T) {
 func TestConsoleStreamsEndWithTheGateway(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan struct{})
 	g := start(t, layer(t, nil), "", func(o *gateway.Options) {
-		o.Console = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.Operator().Console = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			close(begun)

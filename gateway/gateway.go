@@ -63,7 +63,12 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	g.bodyMemory.left.Store(int64(cfg.LookBytes))
 	g.settings.Store(&settings{authenticator: authenticator{owner: all.Knowledge.Owner, local: localHash(o.LocalKey)}})
 	var err error
-	if g.fileKeys, err = fileKeys(o.Keys); err != nil {
+	if g.o.beside.Usage == nil {
+		if g.o.beside.Usage, err = usage.Open("", usage.Options{Now: o.Now, Log: o.Log}); err != nil {
+			return nil, err
+		}
+	}
+	if g.fileKeys, err = fileKeys(g.o.beside.Keys); err != nil {
 		return nil, err
 	}
 	if err := g.setKeys(cfg, false); err != nil {
@@ -134,11 +139,11 @@ func (c *call) serve() *fault {
 	}
 	switch c.route {
 	case api:
-		return c.serveMounted(c.g.o.API)
+		return c.serveMounted(c.g.o.beside.API)
 	case mcp:
-		return c.serveMounted(c.g.o.MCP)
+		return c.serveMounted(c.g.o.beside.MCP)
 	case console:
-		return c.serveMounted(c.g.o.Console)
+		return c.serveMounted(c.g.o.beside.Console)
 	case scrape:
 		if !c.who.Can(access.Operate) {
 			return missingRight(access.Operate)
@@ -181,7 +186,15 @@ func (c *call) serveMounted(h http.Handler) *fault {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
 			try: "See ken serve --help for what it serves."}
 	}
-	ctx, cancel := context.WithCancel(access.With(c.r.Context(), c.who))
+	ctx := access.With(c.r.Context(), c.who)
+	if c.route == mcp {
+		var a turnHeaders
+		if f := a.parse(c.r.Header, c.g.scopes); f != nil {
+			return f
+		}
+		ctx = ken.WithTurn(ctx, a.turn(c.who))
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if (c.route == mcp || c.route == console) && c.r.Method == http.MethodGet { // an event stream may last until its client leaves or the gateway stops
 		defer context.AfterFunc(c.g.stop, cancel)()
@@ -214,22 +227,36 @@ type Options struct {
 	// Transport replaces the gateway's own connections to the upstream. It must not decompress.
 	Transport http.RoundTripper
 
-	// Keys are added to the keys of Config and checked for changes before each request. No other
-	// user may share the value; see operator.Keys. Nil means that there are no others.
-	Keys *operator.Keys
 	// LocalKey is the key of the person who runs the gateway. Its bearer has every right and may
 	// choose the owner, as every caller may if there are no keys. If it is set, all other callers
 	// need a key. Empty means that there is none.
 	LocalKey string
+
+	// Log gets one line per request. The level is info, but debug for /healthz, /readyz and
+	// /metrics, and warn after an error. It gets no bodies, keys or queries. Nil means
+	// slog.Default().
+	Log *slog.Logger
+	// Now is the clock of the limits. Nil means time.Now.
+	Now func() time.Time
+
+	beside beside
+}
+
+// beside is what ken serve runs beside the proxy.
+type beside struct {
+	// Keys are added to the keys of Config and checked for changes before each request. No other
+	// user may share the value; see operator.Keys. Nil means that there are no others.
+	Keys *operator.Keys
 	// KeysChanged is called with the current keys by New and after each change; the argument is nil
 	// if there are none. It must not block.
 	KeysChanged func(*access.Ring)
-	// Usage counts what each key uses, and enforces daily budgets. Nil disables both.
+	// Usage counts what each key uses, and enforces daily budgets. Nil means a store in memory.
 	Usage *usage.Store
 
-	// API and MCP serve /api/ and /mcp. access.From returns the caller. If they are nil, these
-	// paths are not found. If API has a method Serves(path string) bool, it gets only the paths for
-	// which that returns true; other paths under /api/ are passed on, because Ollama uses them.
+	// API and MCP serve /api/ and /mcp. access.From returns the caller, and for MCP, ken.TurnFrom the
+	// turn that the headers describe. If they are nil, these paths are not found. If API has a method
+	// Serves(path string) bool, it gets only the paths for which that returns true; other paths under
+	// /api/ are passed on, because Ollama uses them.
 	API, MCP http.Handler
 	// Console serves /console/. If a key is needed, requests without one also reach it, with no
 	// caller in access.From, because it asks for the key itself. If it is nil, the path is not
@@ -241,14 +268,11 @@ type Options struct {
 	Metrics *metrics.Metrics
 	// Tracer records requests and model calls. Nil disables tracing.
 	Tracer *trace.Tracer
-
-	// Log gets one line per request. The level is info, but debug for /healthz, /readyz and
-	// /metrics, and warn after an error. It gets no bodies, keys or queries. Nil means
-	// slog.Default().
-	Log *slog.Logger
-	// Now is the clock of the limits. Nil means time.Now.
-	Now func() time.Time
 }
+
+// Operator returns the settings of Ken's own programs. They may change with any version, so a
+// program of the user's own cannot rely on them.
+func (o *Options) Operator() *beside { return &o.beside }
 
 func (o Options) withDefaults(c config.Config) Options {
 	o.Upstream = cmp.Or(o.Upstream, c.Upstream.BaseURL)
@@ -273,7 +297,7 @@ func localHash(key string) *access.Hash {
 // metricsHandler returns a handler for the metrics that the caller may see. The configured owner's
 // keys, and every caller of a gateway without keys, see all of them.
 func (c *call) metricsHandler() http.Handler {
-	m := c.g.o.Metrics
+	m := c.g.o.beside.Metrics
 	switch {
 	case m == nil:
 		return nil

@@ -141,7 +141,7 @@ func TestMetricsAreCounted(t *testing.T) {
 	up := upstreamtest.New(t)
 	m := metrics.New()
 	l := layer(t, nil)
-	g := start(t, l, up.URL, func(o *gateway.Options) { o.Metrics = m })
+	g := start(t, l, up.URL, func(o *gateway.Options) { o.Operator().Metrics = m })
 	post(t, g.URL+"/v1/chat/completions", chat(question))
 	up.Next(upstreamtest.Recording("error_429"))
 	post(t, g.URL+"/v1/chat/completions", chat(question))

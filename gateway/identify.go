@@ -166,17 +166,8 @@ func headerIs(h http.Header, name string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(v, w) })
 }
 
-// TurnOf returns the turn that a request's headers describe: project, session, agent, branch and
-// scopes. It is for handlers that are mounted beside the proxy. The owner is that of who. allowed
-// are the configured scopes; nil means all. It returns ErrRefused for an invalid header.
-func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
-	var a turnHeaders
-	if f := a.parse(h, allowed); f != nil {
-		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
-	}
-	return a.turn(who), nil
-}
-
+// turn returns the turn that the headers of a request of who describe: project, session, agent,
+// branch and scopes.
 func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	key := who.Name
 	if key == access.Local {

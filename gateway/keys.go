@@ -78,24 +78,24 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	}
 	g.settings.Store(&settings{cfg, authenticator{ring: ring, owner: old.owner, local: old.local}})
 	g.limits.set(all)
-	if g.o.KeysChanged != nil {
-		g.o.KeysChanged(ring)
+	if g.o.beside.KeysChanged != nil {
+		g.o.beside.KeysChanged(ring)
 	}
 	return nil
 }
 
 // refreshKeys reloads the key file if it has changed. If the file can't be read, the keys stay the same.
 func (g *Gateway) refreshKeys() {
-	if g.o.Keys == nil || !g.o.Keys.Changed() {
+	if g.o.beside.Keys == nil || !g.o.beside.Keys.Changed() {
 		return
 	}
 	g.reload.Lock()
 	defer g.reload.Unlock()
-	if !g.o.Keys.Changed() { // another request has reloaded it
+	if !g.o.beside.Keys.Changed() { // another request has reloaded it
 		return
 	}
 	had := g.fileKeys
-	handed, err := fileKeys(g.o.Keys)
+	handed, err := fileKeys(g.o.beside.Keys)
 	if err == nil {
 		g.fileKeys = handed
 		now := g.settings.Load()

@@ -66,7 +66,7 @@ func TestLocalKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var who access.Principal
 			see := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { who = access.From(r.Context()) })
-			g := start(t, layer(t, nil), up.URL, keys, func(o *gateway.Options) { o.LocalKey, o.API = local, see })
+			g := start(t, layer(t, nil), up.URL, keys, func(o *gateway.Options) { o.LocalKey, o.Operator().API = local, see })
 			for header, want := range map[string]int{"": http.StatusUnauthorized, access.NewKey(): http.StatusUnauthorized, local: http.StatusOK} {
 				if got := post(t, g.URL+"/api/search", "{}", "X-Ken-Key", header, "X-Ken-Owner", "bob"); got.StatusCode != want {
 					t.Errorf("with the key %q: %d %s", header, got.StatusCode, got.body)
@@ -134,7 +134,7 @@ func TestRights(t *testing.T) {
 	both, bothKey := keyFor("both", "", "chat", "read")
 	var seen []access.Principal
 	g := start(t, layer(t, nil), up.URL, withKeys(reader, boss, both), func(o *gateway.Options) {
-		o.API = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, access.From(r.Context())) })
+		o.Operator().API = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, access.From(r.Context())) })
 	})
 	for _, tt := range []struct {
 		key, path string

@@ -103,7 +103,7 @@ func (c *call) recordUsage() {
 		c.answeringModel, c.used, c.usageKnown = m.read()
 	}
 	if c.usageKnown {
-		c.g.o.Metrics.Usage(c.answeringModel, c.used.Input, c.used.Output, c.used.Cached)
+		c.g.o.beside.Metrics.Usage(c.answeringModel, c.used.Input, c.used.Output, c.used.Cached)
 	}
 	if !c.countUsage {
 		return
@@ -122,7 +122,7 @@ func (c *call) recordUsage() {
 	case c.meter != nil:
 		r.Unmetered, r.Estimated = 1, c.estimate()
 	}
-	c.g.o.Usage.Add(r)
+	c.g.o.beside.Usage.Add(r)
 }
 
 // bytesPerToken is the average length of a token of English text.

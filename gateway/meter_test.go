@@ -91,7 +91,7 @@ func TestUsageIsRead(t *testing.T) {
 			}
 			up.Next(a)
 			k, key := keyFor("ci", "carl")
-			g := start(t, layer(t, nil), up.URL, withKeys(k), configured(func(c *config.Gateway) { c.Prices = prices }), func(o *gateway.Options) { o.Usage = u })
+			g := start(t, layer(t, nil), up.URL, withKeys(k), configured(func(c *config.Gateway) { c.Prices = prices }), func(o *gateway.Options) { o.Operator().Usage = u })
 			got := post(t, g.URL+tt.path, chat(question), append([]string{"X-Ken-Key", key, "Accept-Encoding", "gzip"}, tt.header...)...)
 			if got.body != string(a.Body()) {
 				t.Errorf("%d bytes came of %d", len(got.body), len(a.Body()))
@@ -127,7 +127,7 @@ func TestUsageIsEstimatedForBudgetsAlone(t *testing.T) {
 	k, key := keyFor("ci", "")
 	k.TokensPerDay = 40
 	g := start(t, layer(t, nil), up.URL, withKeys(k), configured(func(c *config.Gateway) { c.Prices = []config.GatewayPrice{{Model: "*", Input: 1, Output: 1}} }),
-		func(o *gateway.Options) { o.Usage = u })
+		func(o *gateway.Options) { o.Operator().Usage = u })
 	if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key); got.StatusCode != http.StatusOK {
 		t.Fatal(got.StatusCode)
 	}
@@ -147,7 +147,7 @@ func TestUsageOfEmbeddingsAndFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := start(t, layer(t, nil), up.URL, func(o *gateway.Options) { o.Usage = u })
+	g := start(t, layer(t, nil), up.URL, func(o *gateway.Options) { o.Operator().Usage = u })
 	vectors := `{"object":"list","data":[{"embedding":[` + strings.Repeat("0.25,", 20_000) + `1]}],"model":"text-embedding-3-small","usage":{"prompt_tokens":8,"total_tokens":8}}`
 	up.Next(upstreamtest.Answer{Header: []upstreamtest.Field{{Name: "Content-Type", Value: "application/json"}}, Pieces: [][]byte{[]byte(vectors[:50_000]), []byte(vectors[50_000:])}})
 	post(t, g.URL+"/v1/embeddings", `{"model":"text-embedding-3-small","input":"a"}`)

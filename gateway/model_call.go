@@ -94,12 +94,12 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 		return t
 	})
 	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
-		c.g.o.Metrics.Policy(c.exchange.Receipt.Policy)
+		c.g.o.beside.Metrics.Policy(c.exchange.Receipt.Policy)
 	}
 	if c.exchange != nil && c.exchange.Busy {
 		c.untouched = tooBusy
 	}
-	if c.exchange != nil && c.g.o.Tracer != nil && c.up != nil {
+	if c.exchange != nil && c.g.o.beside.Tracer != nil && c.up != nil {
 		port, _ := strconv.Atoi(c.up.base.Port())
 		provider := "openai"
 		switch c.dialect {
@@ -108,7 +108,7 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 		case wire.Ollama:
 			provider = "ollama"
 		}
-		ctx, span := c.g.o.Tracer.Chat(c.r.Context(), trace.Call{Model: model, Provider: provider, Server: c.up.base.Hostname(), Port: port,
+		ctx, span := c.g.o.beside.Tracer.Chat(c.r.Context(), trace.Call{Model: model, Provider: provider, Server: c.up.base.Hostname(), Port: port,
 			Conversation: c.exchange.Turn.Session, Stream: stream})
 		c.r, c.client = c.r.WithContext(ctx), span
 	}
@@ -169,16 +169,16 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 func (g *Gateway) countStatus(status int) {
 	switch {
 	case status == http.StatusTooManyRequests:
-		g.o.Metrics.UpstreamError("rate_limited")
+		g.o.beside.Metrics.UpstreamError("rate_limited")
 	case status >= http.StatusInternalServerError:
-		g.o.Metrics.UpstreamError("server")
+		g.o.beside.Metrics.UpstreamError("server")
 	}
 }
 
 // countTaint counts tool calls that repeat external claims.
 func (g *Gateway) countTaint(found []ken.Taint) {
 	for range found {
-		g.o.Metrics.Taint(string(g.settings.Load().cfg.Taint))
+		g.o.beside.Metrics.Taint(string(g.settings.Load().cfg.Taint))
 	}
 }
 

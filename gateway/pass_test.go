@@ -27,7 +27,7 @@ func TestPathsPassUnchanged(t *testing.T) {
 	up := upstreamtest.New(t)
 	called := false
 	g := start(t, layer(t, nil), up.URL+"/base/v2", func(o *gateway.Options) {
-		o.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })
+		o.Operator().API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })
 	})
 	for _, tt := range []struct{ sent, arrives string }{
 		{"/v1/files/a%2Fb?x=%20&y=a+b;c&z", "/base/v2/files/a%2Fb?x=%20&y=a+b;c&z"},

@@ -154,10 +154,10 @@ func shorten(s string) string {
 // spendBudget counts a request against the key's daily budget and in its usage.
 func (c *call) spendBudget() *fault {
 	counting := c.raw == countMessages || c.raw == countInput
-	if c.g.o.Usage == nil || counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {
+	if counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {
 		return nil
 	}
-	reached, wait := c.g.o.Usage.Spend(c.who.Name, c.who.RequestsPerDay, c.who.TokensPerDay)
+	reached, wait := c.g.o.beside.Usage.Spend(c.who.Name, c.who.RequestsPerDay, c.who.TokensPerDay)
 	if reached == usage.Free {
 		c.countUsage = true
 		return nil

@@ -163,7 +163,7 @@ func TestBudgetsOfAKey(t *testing.T) {
 	few.RequestsPerDay = 2
 	small, smallKey := keyFor("small", "")
 	small.TokensPerDay = 5
-	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(few, small), clock.set, func(o *gateway.Options) { o.Usage = u })
+	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(few, small), clock.set, func(o *gateway.Options) { o.Operator().Usage = u })
 	ask := func(path, key string) reply {
 		return post(t, g.URL+path, chat(question), "X-Ken-Key", key)
 	}
@@ -206,8 +206,8 @@ func TestKeysThatAreHandedOut(t *testing.T) {
 	var rings []*access.Ring
 	inFile, fileKey := keyFor("configured", "")
 	g := start(t, l, up.URL, func(o *gateway.Options) {
-		o.Keys = operator.OpenKeys(path, nil)
-		o.KeysChanged = func(r *access.Ring) { rings = append(rings, r) }
+		o.Operator().Keys = operator.OpenKeys(path, nil)
+		o.Operator().KeysChanged = func(r *access.Ring) { rings = append(rings, r) }
 	})
 	list := func(key string) int {
 		return do(t, request(t, http.MethodGet, g.URL+"/v1/models", "", "X-Ken-Key", key)).StatusCode

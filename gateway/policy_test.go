@@ -37,7 +37,7 @@ func police(t *testing.T, change ...func(*gateway.Options)) *policed {
 	t.Helper()
 	l := layer(t, map[string]string{"default": about})
 	p := &policed{t: t, up: upstreamtest.New(t), m: metrics.New()}
-	p.gate = start(t, l, p.up.URL, append(change, func(o *gateway.Options) { o.Metrics = p.m })...)
+	p.gate = start(t, l, p.up.URL, append(change, func(o *gateway.Options) { o.Operator().Metrics = p.m })...)
 	p.info = func(session string) bool {
 		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)

@@ -134,7 +134,7 @@ func rewrite(p *httputil.ProxyRequest) {
 		h.Del("Upgrade")
 		h.Del("Connection")
 	}
-	if c.g.o.Tracer != nil {
+	if c.g.o.beside.Tracer != nil {
 		trace.Inject(c.r.Context(), h)
 	}
 	if c.socket != nil {
@@ -168,12 +168,12 @@ func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err err
 	case errors.Is(r.Context().Err(), context.Canceled):
 		panic(http.ErrAbortHandler) // the client is gone or the gateway stops: abort the answer
 	case errors.As(err, &timeout) && timeout.Timeout():
-		g.o.Metrics.UpstreamError("timeout")
+		g.o.beside.Metrics.UpstreamError("timeout")
 		c.up.note(g.o.Now(), 0, "timeout")
 		c.fault = &fault{status: http.StatusGatewayTimeout, code: "upstream_timeout", msg: "the upstream took too long to answer",
 			try: "Try again, or raise gateway.response."}
 	default:
-		g.o.Metrics.UpstreamError("connect")
+		g.o.beside.Metrics.UpstreamError("connect")
 		c.up.note(g.o.Now(), 0, "can't be reached")
 		c.fault = &fault{status: http.StatusBadGateway, code: "upstream_unreachable", msg: "the upstream can't be reached",
 			try: "See that it runs, and check --upstream or upstream.base_url; the log of ken serve has the cause."}

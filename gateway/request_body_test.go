@@ -33,7 +33,7 @@ func padded(n int) string { return chat(strings.Repeat("word ", n/5) + question)
 func TestBodyWithoutRoomIsPassedOn(t *testing.T) {
 	up := upstreamtest.New(t)
 	m := metrics.New()
-	g := start(t, layer(t, map[string]string{"": about}), up.URL, looking(5<<20), func(o *gateway.Options) { o.Metrics = m })
+	g := start(t, layer(t, map[string]string{"": about}), up.URL, looking(5<<20), func(o *gateway.Options) { o.Operator().Metrics = m })
 	for _, announced := range []bool{true, false} {
 		for _, n := range []int{2000, 2 << 20, 6 << 20} {
 			body := padded(n)
@@ -190,7 +190,7 @@ func TestCallsBeyondTheBoundSaySo(t *testing.T) {
 	}
 	defer l.Close()
 	up, m := upstreamtest.New(t), metrics.New()
-	g := start(t, l, up.URL, func(o *gateway.Options) { o.Metrics = m })
+	g := start(t, l, up.URL, func(o *gateway.Options) { o.Operator().Metrics = m })
 	done := make(chan reply, 1)
 	go func() { done <- post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Session", "first") }()
 	<-entered

@@ -36,7 +36,7 @@ func (g *Gateway) ownsAPI(path string) bool {
 	if path != "/api" && !strings.HasPrefix(path, "/api/") {
 		return false
 	}
-	api, ok := g.o.API.(interface{ Serves(path string) bool })
+	api, ok := g.o.beside.API.(interface{ Serves(path string) bool })
 	return !ok || g.upstream == nil || api.Serves(path)
 }
 

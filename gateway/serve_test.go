@@ -408,7 +408,7 @@ func TestTraceContextIsKens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := start(t, l, up.URL, func(o *gateway.Options) { o.Tracer = tracer })
+	g := start(t, l, up.URL, func(o *gateway.Options) { o.Operator().Tracer = tracer })
 	for _, path := range []string{"/v1/chat/completions", "/v1/files"} {
 		post(t, g.URL+path, chat(question), "traceparent", from, "tracestate", state)
 		got := up.Last(t).Get("traceparent")

@@ -112,7 +112,7 @@ func taintCase(t *testing.T, a apiCase, stream bool, action config.TaintAction) 
 	}))
 	defer up.Close()
 	l, m := poisoned(t), metrics.New()
-	g := start(t, l, up.URL+"/v1", configured(func(c *config.Gateway) { c.Taint = action }), func(o *gateway.Options) { o.Metrics = m })
+	g := start(t, l, up.URL+"/v1", configured(func(c *config.Gateway) { c.Taint = action }), func(o *gateway.Options) { o.Operator().Metrics = m })
 	resp := post(t, g.URL+a.path, a.request(ask), "X-Ken-Session", "s")
 	got := resp.body
 	if resp.err != nil {

@@ -163,7 +163,7 @@ func (s *socket) end(why error) {
 	}
 	s.over = true
 	if len(s.waiting) > 0 && !errors.Is(why, context.Canceled) {
-		s.c.g.o.Metrics.UpstreamError("cut")
+		s.c.g.o.beside.Metrics.UpstreamError("cut")
 	}
 	for _, r := range s.waiting {
 		r.end(why)

@@ -65,7 +65,7 @@ func (r *response) begin(text []byte) {
 func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	if r.endStream == nil {
 		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
-		r.endStream = r.g.o.Metrics.Stream()
+		r.endStream = r.g.o.beside.Metrics.Stream()
 		r.client.FirstByte()
 	}
 	sent := serverSent(text)

@@ -517,7 +517,7 @@ func TestUsageOverAWebSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := start(t, layer(t, map[string]string{"": about}, patient), upstreamtest.New(t).URL, func(o *gateway.Options) { o.Usage = u })
+	g := start(t, layer(t, map[string]string{"": about}, patient), upstreamtest.New(t).URL, func(o *gateway.Options) { o.Operator().Usage = u })
 	c := open(t, g.URL, codexHeader...)
 	var input, output int64
 	for _, ask := range []string{codexPrepare, codexAsk, codexTool} {

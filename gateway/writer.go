@@ -143,7 +143,7 @@ type upstreamBody struct {
 func (a *upstreamBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if n > 0 && a.stream == nil {
-		a.stream = a.c.g.o.Metrics.Stream()
+		a.stream = a.c.g.o.beside.Metrics.Stream()
 		a.c.client.FirstByte()
 	}
 	if a.c.meter != nil {
@@ -172,7 +172,7 @@ func (a *upstreamBody) end(err error) {
 		if err != nil {
 			a.c.err = err
 			if a.c.r.Context().Err() == nil {
-				a.c.g.o.Metrics.UpstreamError("cut")
+				a.c.g.o.beside.Metrics.UpstreamError("cut")
 			}
 		}
 	})

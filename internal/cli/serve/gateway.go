@@ -80,12 +80,14 @@ func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gatew
 	s.usage = s.openUsage(l)
 	s.metrics.WatchUsage(s.usage.Totals)
 	keys := operator.KeysPath(l.Config().State(l.Root()))
-	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, LocalKey: s.localKey, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
-		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
+	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, LocalKey: s.localKey, Log: s.log}
+	own := o.Operator()
+	own.API, own.MCP, own.Metrics, own.Tracer, own.Usage = api.New(l, api.Options{Usage: s.usage, Log: s.log}), s.mcp, s.metrics, s.tracer, s.usage
+	own.Keys, own.KeysChanged = operator.OpenKeys(keys, nil), func(r *access.Ring) { s.admitted(l, r) }
 	if s.cfg.Gateway.Console {
 		s.console = console.New(l, console.Options{LocalKey: s.localKey, Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
 			Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Model: consoleModel(s.cfg.Upstream)})
-		o.Console = s.console
+		own.Console = s.console
 	}
 	return gateway.New(l, o)
 }
@@ -136,10 +138,7 @@ func (s *serving) Close() error {
 // from the request's body.
 func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 	who := access.From(r.Context())
-	t, err := gateway.TurnOf(r.Header, who, s.cfg.Retrieval.Scopes)
-	if err != nil {
-		return tools.Caller{}, err
-	}
+	t, _ := ken.TurnFrom(r.Context())
 	if t.Scopes == nil {
 		t.Scopes = s.cfg.Retrieval.Scopes
 	}
