@@ -14,7 +14,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
-	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Taking the block out gives back what the client sent, byte for byte, and the
@@ -298,7 +297,7 @@ func TestARepeatedQuestionDoesNotHideItsAnswer(t *testing.T) {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
 	for _, s := range sessions {
-		if err := l.End(t.Context(), "", s.ID, session.Closed); err != nil {
+		if err := l.End(t.Context(), "", s.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

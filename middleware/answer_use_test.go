@@ -191,13 +191,13 @@ func TestTheLastTurnCountsWhenTheSessionEnds(t *testing.T) {
 	talk("deleted")
 	talk("forgotten")
 	talk("left")
-	if err := l.End(t.Context(), "", "ended", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "ended"); err != nil {
 		t.Fatal(err)
 	}
 	if got := shown(l); got != 1 {
 		t.Errorf("after the end of one: %d", got)
 	}
-	if err := l.End(t.Context(), "", "deleted", session.Deleted); err != nil {
+	if err := l.Operator().End(t.Context(), "", "deleted", session.Deleted); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Operator().ForgetSession(t.Context(), "", "forgotten"); err != nil {

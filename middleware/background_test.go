@@ -355,7 +355,7 @@ func TestTwoLayersHarvestOneQueue(t *testing.T) {
 		turn := ken.Turn{Session: fmt.Sprint("s", i), Messages: []ken.Message{{Role: "user", Text: fmt.Sprintf("Remember that deploys of service-%d happen on Tuesdays after 14:00.", i)}}}
 		l.Assemble(t.Context(), turn)
 		l.Answered(turn, ken.Message{Role: "assistant", Text: "Noted."})
-		if err := l.End(t.Context(), "", turn.Session, session.Closed); err != nil {
+		if err := l.End(t.Context(), "", turn.Session); err != nil {
 			t.Fatal(err)
 		}
 	}

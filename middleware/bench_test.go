@@ -255,7 +255,7 @@ func BenchmarkRecorder(b *testing.B) {
 			said := make([][]ken.Message, sessions)
 			rounds := make([]int, sessions)
 			flush := func() {
-				if err := l.End(context.Background(), "", "nobody", session.Closed); err != nil {
+				if err := l.End(context.Background(), "", "nobody"); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -30,7 +30,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Options configures Open. Only Root is needed.
@@ -74,8 +73,8 @@ type Options struct {
 	// goroutine. It must not change the receipt.
 	OnReceipt func(context.Context, ken.Receipt)
 	// OnMessage is called in the background with each message that is new to a session's
-	// journal, in order. It may use the session handle and should return soon.
-	OnMessage func(context.Context, *session.Session, session.Entry)
+	// journal, in order. It may use the session and should return soon.
+	OnMessage func(context.Context, *Session, Said)
 	// OnEvent answers the events of hooks that other processes send, if this process holds the
 	// owner's store. Nil means that such events are not answered.
 	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)

@@ -83,7 +83,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
 	talk(t, l, "s1")
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
@@ -155,7 +155,7 @@ func TestForgettingAnEpisode(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
 	talk(t, l, "s1")
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(t.Context(), ""); err != nil {

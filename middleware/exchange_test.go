@@ -304,7 +304,7 @@ func TestIncognitoIsNotJournaled(t *testing.T) {
 		if !strings.Contains(sent, marker) {
 			t.Errorf("sent %s", sent)
 		}
-		if err := l.End(t.Context(), "", "no such session", "closed"); err != nil { // waits for the journal
+		if err := l.End(t.Context(), "", "no such session"); err != nil { // waits for the journal
 			t.Fatal(err)
 		}
 		if tr, err := l.Operator().Journal("").Read(t.Context(), "s"); err == nil && len(tr.Entries) > 0 {

@@ -129,7 +129,7 @@ func littered(t *testing.T, r *rand.Rand) (*middleware.Layer, string) {
 		}
 		l.Assemble(t.Context(), ken.Turn{Session: id, Messages: append(msgs, ken.Message{Role: "user", Text: "Thanks!"})})
 		if r.IntN(2) == 0 {
-			if err := l.End(t.Context(), "", id, session.Closed); err != nil {
+			if err := l.End(t.Context(), "", id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -442,7 +442,7 @@ func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 	l := openWithin(t, root)
 	talk(t, l, "s1")
 	ids := learn(t, l, fact(t, "The on-call phone of Priya is +49 151 2345678."))
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	other, err := alive.Announce(filepath.Join(root, ".ken", "state", ".processes"), "other")
@@ -501,7 +501,7 @@ func TestForgettingDoesNotWaitForTheDead(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
 	talk(t, l, "s1")
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	s, release, err := l.Store(t.Context(), "")

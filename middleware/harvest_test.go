@@ -12,7 +12,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -260,7 +259,7 @@ func TestWhatAUserStatesIsKnownAtOnce(t *testing.T) {
 	if own = l.Assemble(t.Context(), first); !strings.Contains(own.Receipt.Block, "PostgreSQL 15") {
 		t.Errorf("the conversation that lost it is told %q: %+v", own.Receipt.Block, own.Receipt.Cut)
 	}
-	if err := l.End(t.Context(), "", "monday", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "monday"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
@@ -383,7 +382,7 @@ func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 				return l.Operator().Receipts("").AddMark(tx, "t1", []ken.Taint{{Tool: "bash", Call: "c1", Claim: id, Chars: 30}})
 			}))
 		}
-		must(t, l.End(t.Context(), "", "s1", session.Closed))
+		must(t, l.End(t.Context(), "", "s1"))
 		_, err = l.Harvest(t.Context(), "")
 		must(t, err)
 		episodes := 0

@@ -35,7 +35,7 @@ func harvested(t *testing.T, l *middleware.Layer, id string) session.Outcome {
 	if err := l.Operator().Recorded(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.End(ctx, "", id, session.Closed); err != nil {
+	if err := l.End(ctx, "", id); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(ctx, ""); err != nil {

@@ -167,7 +167,7 @@ func TestCountsFollowTheWork(t *testing.T) {
 	if got := l.Operator().Counts(); got.Written != 3 || got.Waiting != 0 || got.Lost != 0 {
 		t.Errorf("after three turns %+v", got)
 	}
-	if err := l.End(context.Background(), "", "s", session.Closed); err != nil {
+	if err := l.End(context.Background(), "", "s"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(context.Background(), ""); err != nil {
@@ -267,7 +267,7 @@ func TestForgettingReachesTheReceipts(t *testing.T) {
 	if err := l.Operator().ForgetSession(t.Context(), "", "gone"); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.End(t.Context(), "", "deleted", session.Deleted); err != nil {
+	if err := l.Operator().End(t.Context(), "", "deleted", session.Deleted); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []ken.Receipt{gone, deleted} {

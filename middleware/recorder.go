@@ -358,9 +358,11 @@ func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
 		if len(noted[i].Entries) == 0 {
 			continue
 		}
-		s := l.sessionHandle(owner, kept[i].about)
+		a := &kept[i].about
+		s := &Session{layer: l, h: l.sessionHandle(owner, *a),
+			turn: ken.Turn{Owner: owner, Project: a.Project, Session: a.ID, Parent: a.Parent, Branch: a.Branch, Agent: a.Agent, Key: a.Key, Scopes: a.Scopes}}
 		for _, e := range noted[i].Entries {
-			l.guarded("the message hook failed", func() { l.o.OnMessage(ctx, s, e) })
+			l.guarded("the message hook failed", func() { l.o.OnMessage(ctx, s, said(&e)) })
 		}
 	}
 }

@@ -249,7 +249,7 @@ func TestTurnAskedThatIsGone(t *testing.T) {
 	if _, err := l.Operator().TurnAsked(t.Context(), "", turns[1]); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(t.Context(), ""); err != nil {

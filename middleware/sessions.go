@@ -115,10 +115,8 @@ func (l operator) Journal(owner string) *session.Journal { return l.sessionsOf(o
 // Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
 func (l operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
-// Session returns the handle of a turn's session. Claims that a program learns, recalls, verifies
-// and disputes through it carry the session, the branch and the actor. Each action is first written
-// to the session's event log. Messages that a Transport or a Wrapped forwards need no Session.Add.
-func (l *Layer) Session(t ken.Turn) *session.Session {
+// Session returns the handle of a turn's session, as Layer.Session does, with the journal's own types.
+func (l operator) Session(t ken.Turn) *session.Session {
 	t.Owner = l.ownerOrDefault(t.Owner)
 	if l.keepsMessages(&t) {
 		l.maintainSessions(t.Owner) // a session that gets messages through Session.Add ends with the layer
@@ -154,11 +152,15 @@ func (l *Layer) newHandle(owner string, a session.About, incognito bool) *sessio
 	return session.New(o)
 }
 
-// End ends a session after all its messages are in the journal. why is the reason. The session is
-// then harvested: at once in the background, or by the next call of Harvest if the layer has no
-// background. If why is Deleted, the session's receipts are deleted at once. A session that is not
-// open is no error.
-func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
+// End ends a session after all its messages are in the journal. The session is then harvested: at once
+// in the background, or by the next call of Harvest if the layer has no background. A session that is
+// not open is no error.
+func (l *Layer) End(ctx context.Context, owner, id string) error {
+	return l.Operator().End(ctx, owner, id, session.Closed)
+}
+
+// End is Layer.End for another reason. If why is Deleted, the session's receipts are deleted at once.
+func (l operator) End(ctx context.Context, owner, id string, why session.Reason) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (c *chat) answered(text string) {
 // journaledTexts returns the messages in a session's journal, each with its role.
 func journaledTexts(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
 	t.Helper()
-	if err := l.End(t.Context(), owner, "no such session", session.Closed); err != nil { // waits for the journal
+	if err := l.End(t.Context(), owner, "no such session"); err != nil { // waits for the journal
 		t.Fatal(err)
 	}
 	tr, err := l.Operator().Journal(owner).Read(t.Context(), id)
@@ -291,7 +291,7 @@ func TestSessionSwitches(t *testing.T) {
 			l := open(t, settings(tt.change))
 			c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 			c.ask("Remember that deploys happen on Tuesdays after 14:00.", false)
-			if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+			if err := l.End(t.Context(), "", "s1"); err != nil {
 				t.Fatal(err)
 			}
 			report, err := l.Harvest(t.Context(), "")
@@ -331,7 +331,7 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 	bob := converse(t, l, p, ken.Turn{Owner: "bob", Session: "s1"})
 	bob.ask("When do deploys of the ledger happen?", false)
 	for _, owner := range []string{"ada", "bob"} {
-		if err := l.End(t.Context(), owner, "s1", session.Closed); err != nil {
+		if err := l.End(t.Context(), owner, "s1"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Harvest(t.Context(), owner); err != nil {
@@ -483,7 +483,7 @@ func TestEndingASessionHarvestsItInTheBackground(t *testing.T) {
 	})
 	c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 	c.ask("Remember that deploys happen on Tuesdays after 14:00.", false)
-	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+	if err := l.End(t.Context(), "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	<-harvested
@@ -496,20 +496,20 @@ func TestOnMessage(t *testing.T) {
 	var heard []string
 	var l *middleware.Layer
 	l = open(t, settings(), func(o *middleware.Options) {
-		o.OnMessage = func(ctx context.Context, s *session.Session, e session.Entry) {
+		o.OnMessage = func(ctx context.Context, s *middleware.Session, m middleware.Said) {
 			mu.Lock()
-			heard = append(heard, e.Message.Role)
+			heard = append(heard, m.Message.Role)
 			n := len(heard)
 			mu.Unlock()
 			switch n {
 			case 1:
 				panic("boom")
 			case 2:
-				if _, err := s.Learn(ctx, "Answers come from a hook.", []ken.Evidence{ken.FromMessage(s.About().ID, e.ID(), "")}); err != nil {
+				if _, err := s.Learn(ctx, "Answers come from a hook.", []ken.Evidence{ken.FromMessage(s.Turn().Session, m.ID, "")}); err != nil {
 					t.Error(err)
 				}
 			case 4:
-				if err := l.End(ctx, "", "s1", session.Closed); err != nil {
+				if err := l.End(ctx, "", "s1"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -583,7 +583,7 @@ func TestActionsAreLoggedBeforeTheyAreDone(t *testing.T) {
 func TestATurnDoesNotWaitForItsJournal(t *testing.T) {
 	still := make(chan struct{})
 	l := open(t, settings(), func(o *middleware.Options) {
-		o.OnMessage = func(context.Context, *session.Session, session.Entry) { <-still }
+		o.OnMessage = func(context.Context, *middleware.Session, middleware.Said) { <-still }
 	})
 	c := converse(t, l, serve(t, "one", "two", "three"), ken.Turn{Session: "s1"})
 	for _, text := range []string{"one", "two", "three"} {

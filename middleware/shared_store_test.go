@@ -22,7 +22,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -90,7 +89,7 @@ func TestProcessesJournalAtOnce(t *testing.T) {
 				l.Assemble(t.Context(), turn)
 				turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: fmt.Sprint("Step ", n)}, ken.Message{Role: "user", Text: fmt.Sprint("And after step ", n, "?")})
 			}
-			if err := l.End(t.Context(), "", turn.Session, session.Closed); err != nil {
+			if err := l.End(t.Context(), "", turn.Session); err != nil {
 				t.Error(err)
 			}
 		})

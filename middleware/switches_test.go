@@ -47,7 +47,7 @@ func (g *rig) ask(text string) middleware.Assembly {
 // ended is the session after its end.
 func (g *rig) ended(t *testing.T) (session.Info, error) {
 	t.Helper()
-	if err := g.End(t.Context(), "", "s", session.Closed); err != nil {
+	if err := g.End(t.Context(), "", "s"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Harvest(t.Context(), ""); err != nil {

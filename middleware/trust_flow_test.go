@@ -8,7 +8,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Actions that an external claim caused are not recorded as the agent's own: not the command,
@@ -33,7 +32,7 @@ func TestTrustFlowsIntoWhatASessionLeaves(t *testing.T) {
 	if err := l.Operator().Recorded(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.End(ctx, "", "s", session.Closed); err != nil {
+	if err := l.End(ctx, "", "s"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Harvest(ctx, ""); err != nil {

@@ -31,7 +31,7 @@ func TestARuleThatAUserSaysInASession(t *testing.T) {
 		c.ask("Never deploy the payments service on Fridays. Never use emojis. We keep amounts of the ledger in cents.", false)
 		c.answered("Noted.")
 		c.ask("Good. Thanks for the help with it.", false)
-		if err := l.End(t.Context(), "", "s", session.Idle); err != nil {
+		if err := l.Operator().End(t.Context(), "", "s", session.Idle); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Harvest(t.Context(), ""); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/race"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -104,7 +103,7 @@ func TestHostileTextsAreNoRules(t *testing.T) {
 				msgs = append(msgs, turn(texts[h])...)
 				k.says(msgs...)
 			}
-			if err := k.layer.End(t.Context(), "", k.caller.Session, session.Closed); err != nil {
+			if err := k.layer.End(t.Context(), "", k.caller.Session); err != nil {
 				t.Fatal(err)
 			}
 		}

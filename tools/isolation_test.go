@@ -13,7 +13,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -31,7 +30,7 @@ func TestOwnersAreIsolated(t *testing.T) {
 		t.Fatal("B's own turn was given nothing")
 	}
 	ctx := context.Background()
-	if err := k.layer.End(ctx, "b", "session-of-b", session.Closed); err != nil {
+	if err := k.layer.End(ctx, "b", "session-of-b"); err != nil {
 		t.Fatal(err)
 	}
 	b.call(nil, "knowledge_explain", `{"turn":"`+receipt.Turn+`","claim":"`+id+`"}`)
@@ -166,7 +165,7 @@ func TestSessionsWithinScopes(t *testing.T) {
 	ctx := context.Background()
 	red := ken.Scope{Type: ken.ScopeRepo, ID: "red"}
 	k.layer.Assemble(ctx, ken.Turn{Session: "session-in-red", Scopes: []ken.Scope{red}, Messages: []ken.Message{user("We decided to paint the vault of red with lead.")}})
-	if err := k.layer.End(ctx, "", "session-in-red", session.Closed); err != nil {
+	if err := k.layer.End(ctx, "", "session-in-red"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.layer.Harvest(ctx, ""); err != nil {

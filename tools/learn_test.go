@@ -16,7 +16,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -376,7 +375,7 @@ func TestRecallIsNotHarvested(t *testing.T) {
 		user("Yes, let us do that.")}
 	k.says(msgs...)
 	ctx := context.Background()
-	if err := k.layer.End(ctx, "", "s1", session.Closed); err != nil {
+	if err := k.layer.End(ctx, "", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := k.layer.Operator().Transcript(ctx, "", "s1")
@@ -425,7 +424,7 @@ func TestRecallThroughMCPIsNotHarvested(t *testing.T) {
 			if err != nil || len(injected) == 0 || !strings.HasSuffix(id, injected[0].ID) && injected[0].ID != id {
 				t.Fatalf("injected %+v, %v", injected, err)
 			}
-			if err := k.layer.End(ctx, "", "s1", session.Closed); err != nil {
+			if err := k.layer.End(ctx, "", "s1"); err != nil {
 				t.Fatal(err)
 			}
 			if report, err := k.layer.Harvest(ctx, ""); err != nil || report.Done != 1 {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/tools"
 )
 
@@ -239,7 +238,7 @@ func TestRecallSession(t *testing.T) {
 	earlier := k.as(func(c *tools.Caller) { c.Session = "earlier-session" })
 	earlier.says(user("Let us move the invoice export to Parquet. Deploys of the exporter run on Tuesdays."),
 		ken.Message{Role: "assistant", Text: "All right. Which bucket?"}, user("We decided to use the bucket ledger-exports for it."))
-	if err := k.layer.End(ctx, "", "earlier-session", session.Closed); err != nil {
+	if err := k.layer.End(ctx, "", "earlier-session"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.layer.Harvest(ctx, ""); err != nil {

@@ -36,7 +36,7 @@ func agent(ts *testscript.TestScript, neg bool, args []string) {
 			about := session.About{ID: "session-" + path.Base(file), Agent: "agent"}
 			if args[0] == "harvested" {
 				l.Assemble(ctx, ken.Turn{Session: about.ID, Agent: about.Agent, Messages: messages})
-				ts.Check(l.End(ctx, "", about.ID, session.Closed))
+				ts.Check(l.End(ctx, "", about.ID))
 				_, err := l.Harvest(ctx, "")
 				ts.Check(err)
 				continue

@@ -168,7 +168,7 @@ func sessionAction(did string, do func(v *visit, id string) error) func(*visit) 
 }
 
 func endSession(v *visit, id string) error {
-	return v.con.layer.End(v.ctx(), v.owner(), id, session.Closed)
+	return v.con.layer.End(v.ctx(), v.owner(), id)
 }
 
 func harvestSession(v *visit, id string) error {

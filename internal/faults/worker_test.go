@@ -15,7 +15,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -102,7 +101,7 @@ func work(dir, name string) int {
 			w.learn(ctx, i)
 		}
 		if i%40 == 39 {
-			_ = w.layer.End(ctx, "", w.session(i), session.Closed)
+			_ = w.layer.End(ctx, "", w.session(i))
 		}
 	}
 	if err := w.layer.Close(); err != nil {

@@ -158,7 +158,7 @@ func (c *conversation) finish(ctx context.Context) {
 	c.said = false
 	wait, stop := c.interruptible(ctx)
 	defer stop()
-	err := c.layer.End(wait, c.a.Owner, c.who.Session, session.Closed)
+	err := c.layer.End(wait, c.a.Owner, c.who.Session)
 	var report jobs.Report
 	if err == nil {
 		report, err = c.layer.Harvest(wait, c.a.Owner)

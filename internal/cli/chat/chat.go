@@ -285,7 +285,7 @@ func (c *conversation) remember(ctx context.Context, text string) error {
 		return err
 	}
 	defer release()
-	h := c.layer.Session(c.who)
+	h := c.layer.Operator().Session(c.who)
 	h = h.Branch(h.About().Branch, session.BranchOptions{Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()}})
 	said := ken.FromUserStatement(c.who.Session, "")
 	id, err := h.Learn(ctx, text, []ken.Evidence{said}, session.WithKind(ken.KindHot), session.WithKey(memoryfile.Key(text)))

@@ -116,7 +116,7 @@ func (a *commands) endSession(ctx context.Context, id string) error {
 		if info.State != session.Open {
 			fmt.Fprintf(a.Err, "ken: session %s is %s already\n", cli.Cell(info.ID), info.State)
 		}
-		return l.End(ctx, a.Owner, info.ID, session.Closed)
+		return l.End(ctx, a.Owner, info.ID)
 	})
 }
 

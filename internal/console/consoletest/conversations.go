@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // talk is one session: questions, commands and answers, a few minutes apart.
@@ -90,7 +89,7 @@ func (s said) calls() (out []call) {
 
 // end closes the session and harvests it, as a server does in the background.
 func (c *conversation) end(ctx context.Context) error {
-	if err := c.f.layer.End(ctx, c.talk.owner, c.talk.session, session.Closed); err != nil {
+	if err := c.f.layer.End(ctx, c.talk.owner, c.talk.session); err != nil {
 		return err
 	}
 	report, err := c.f.layer.Harvest(ctx, c.talk.owner)

@@ -190,7 +190,7 @@ func (w *world) replay(ctx context.Context, id string, s *Session) (session.Outc
 			w.pass(time.Minute)
 		}
 	}
-	if err := w.End(ctx, ken.DefaultOwner, id, session.Closed); err != nil {
+	if err := w.End(ctx, ken.DefaultOwner, id); err != nil {
 		return session.Outcome{}, err
 	}
 	if report, err := w.Harvest(ctx, ken.DefaultOwner); err != nil || report.Done < 1 {

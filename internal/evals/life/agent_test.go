@@ -72,7 +72,7 @@ func TestARealAgentsDayIsRememberedTheNextDay(t *testing.T) {
 		l.Assemble(t.Context(), ken.Turn{Session: id, Agent: "hermes", Messages: r.messages})
 	}
 	for _, id := range ids {
-		if err := l.End(t.Context(), owner, id, session.Closed); err != nil {
+		if err := l.End(t.Context(), owner, id); err != nil {
 			t.Fatal(err)
 		}
 	}

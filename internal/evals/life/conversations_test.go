@@ -14,7 +14,6 @@ import (
 	"github.com/kenlayer/ken/internal/evaldata"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/internal/race"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -150,7 +149,7 @@ func hold(t *testing.T, l *middleware.Layer, s *sitting, c *clock) {
 			c.pass(time.Minute)
 		}
 	}
-	if err := l.End(t.Context(), s.conv, turn.Session, session.Closed); err != nil {
+	if err := l.End(t.Context(), s.conv, turn.Session); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := l.Harvest(t.Context(), s.conv); err != nil || r.Done != 1 {

@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/race"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/simulate"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -57,7 +56,7 @@ func TestSixtySessionsOfWorkLeaveASmallStoreWithoutJunk(t *testing.T) {
 		}
 		turn.Messages = messages // as a client sends them that goes on
 		l.Assemble(t.Context(), turn)
-		if err := l.End(t.Context(), "", turn.Session, session.Closed); err != nil {
+		if err := l.End(t.Context(), "", turn.Session); err != nil {
 			t.Fatal(err)
 		}
 		report, err := l.Harvest(t.Context(), "")

@@ -153,7 +153,7 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 // handle returns the session's handle with the caller as the agent. The handle writes to the event
 // log.
 func (a *API) handle(c *call, session, branch string) *session.Session {
-	return a.l.Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
+	return a.l.Operator().Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
 }
 
 // view answers with the new version of a changed claim.

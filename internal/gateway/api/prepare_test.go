@@ -10,7 +10,6 @@ import (
 
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/api"
-	"github.com/kenlayer/ken/internal/run/session"
 )
 
 const retried = "Payments are retried three times."
@@ -31,7 +30,7 @@ func message(role, text string) string { return fmt.Sprintf(`{"role":%q,"content
 // said is what the journal has of a session.
 func said(k *kit, name string) (out []string) {
 	k.Helper()
-	if err := k.layer.End(k.Context(), k.who.Owner, "none", session.Closed); err != nil { // waits for the journal
+	if err := k.layer.End(k.Context(), k.who.Owner, "none"); err != nil { // waits for the journal
 		k.Fatal(err)
 	}
 	for _, m := range get[api.Transcript](k, "/api/sessions/"+name+"/messages").Messages {
@@ -133,7 +132,7 @@ func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	post[api.Answered](k, "/api/turns/"+got.Turn+"/answer", `{"message":{"role":"assistant","content":"Three times."}}`)
-	if err := k.layer.End(k.Context(), "anna", "none", session.Closed); err != nil {
+	if err := k.layer.End(k.Context(), "anna", "none"); err != nil {
 		t.Fatal(err)
 	}
 	k.ask(http.MethodGet, "/api/sessions/s", nil).problem(http.StatusNotFound, "not_found")

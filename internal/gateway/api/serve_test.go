@@ -14,7 +14,6 @@ import (
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
@@ -27,7 +26,7 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 	post[inspect.Claim](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"ledger"}`)
 	post[task.Task](k, "/api/tasks", `{"title":"Move the ledger","about":["ledger"]}`)
 	ctx := t.Context()
-	if err := k.layer.End(ctx, "anna", "session-one", session.Closed); err != nil {
+	if err := k.layer.End(ctx, "anna", "session-one"); err != nil {
 		t.Fatal(err)
 	}
 	jobs, err := k.layer.Operator().Jobs("anna").List(ctx)

@@ -25,7 +25,7 @@ func talk(k *kit, id string) {
 		{Role: "assistant", Text: "In Retry, three times."},
 		{Role: "user", Text: "Remember that the limit is three."},
 	}})
-	if err := k.layer.End(k.Context(), k.who.Owner, "none", session.Closed); err != nil { // waits for the journal
+	if err := k.layer.End(k.Context(), k.who.Owner, "none"); err != nil { // waits for the journal
 		k.Fatal(err)
 	}
 }

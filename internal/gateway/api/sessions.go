@@ -113,7 +113,7 @@ func (a *API) endSession(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.l.End(c.ctx(), c.who.Owner, info.ID, session.Closed); err != nil {
+	if err := a.l.End(c.ctx(), c.who.Owner, info.ID); err != nil {
 		return nil, err
 	}
 	info, err = a.session(c)

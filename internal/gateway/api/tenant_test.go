@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -26,7 +25,7 @@ func TestAnotherOwnersKnowledgeIsNotThere(t *testing.T) {
 	const secret = "quagmire"
 	theirs := bert.learn("The "+secret+" is in vault seven.", func(r *api.LearnRequest) { r.Key, r.Tags = "vault", []string{secret} })
 	turn := bert.turn("session-of-bert", "where is the "+secret+"?")
-	if err := k.layer.End(t.Context(), "bert", "session-of-bert", session.Closed); err != nil {
+	if err := k.layer.End(t.Context(), "bert", "session-of-bert"); err != nil {
 		t.Fatal(err)
 	}
 	jobs, err := k.layer.Operator().Jobs("bert").List(t.Context())
@@ -142,7 +141,7 @@ func TestABeginningOfAnIDFindsNothing(t *testing.T) {
 	k := newKit(t)
 	c := k.learn("The port is 8080.")
 	k.turn("a-long-session-id", "what is the port?")
-	if err := k.layer.End(context.Background(), "anna", "a-long-session-id", session.Closed); err != nil {
+	if err := k.layer.End(context.Background(), "anna", "a-long-session-id"); err != nil {
 		t.Fatal(err)
 	}
 	jobs, err := k.layer.Operator().Jobs("anna").List(t.Context())

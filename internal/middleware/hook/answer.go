@@ -36,7 +36,7 @@ func Answer(ctx context.Context, l *middleware.Layer, owner string, e *Event) ([
 	case answered:
 		return nil, h.answered(ctx)
 	case compacted, ended:
-		return nil, l.End(ctx, owner, e.Session, session.Closed)
+		return nil, l.End(ctx, owner, e.Session)
 	}
 	return nil, nil
 }
@@ -175,6 +175,6 @@ func (h *hook) add(ctx context.Context, msgs ...ken.Message) error {
 	if len(msgs) == 0 {
 		return nil
 	}
-	_, err := h.layer.Session(h.turn(nil)).Add(ctx, msgs...)
+	_, err := h.layer.Operator().Session(h.turn(nil)).Add(ctx, msgs...)
 	return err
 }

@@ -27,7 +27,7 @@ func (k *kit) talkAndHarvest(id string) session.Outcome {
 	if err := k.layer.Operator().Recorded(ctx); err != nil {
 		k.Fatal(err)
 	}
-	if err := k.layer.End(ctx, "", id, session.Closed); err != nil {
+	if err := k.layer.End(ctx, "", id); err != nil {
 		k.Fatal(err)
 	}
 	if _, err := k.layer.Harvest(ctx, ""); err != nil {
