@@ -153,7 +153,8 @@ type replacementJudge interface {
 	Replaced(ctx context.Context, known, fresh []draft.Dated) ([][]int, error)
 }
 
-// Options configures a Harvester. Store and Journal are required.
+// Options configures a Harvester. Store and Journal are required. Like Harvester, it is for Ken's own
+// programs: another program calls Claims, or ends sessions of a middleware.Layer.
 type Options struct {
 	Store   Store
 	Journal *session.Journal
@@ -276,8 +277,8 @@ func (t *harvestLease) pause(ctx context.Context) (release func(), err error) {
 	}), nil
 }
 
-// Harvester harvests one owner's sessions, one after another: two concurrent harvests would each
-// miss what the other one writes. It is safe for concurrent use.
+// Harvester is the part of a middleware.Layer that harvests one owner's sessions, one after another:
+// two concurrent harvests would each miss what the other one writes. It is safe for concurrent use.
 type Harvester struct {
 	o              Options
 	lease          *harvestLease

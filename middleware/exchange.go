@@ -15,8 +15,8 @@ import (
 )
 
 // Exchange is one model call that passes through the layer: the request with its blocks, and the
-// answer, which the layer observes. A Transport makes one per model call, as can other forwarders
-// of requests.
+// answer, which the layer observes. It is for Ken's own gateway, and may change with any version: another
+// program uses a Transport, or Assemble and Answered.
 type Exchange struct {
 	// Turn is the assembled turn, with its id, owner and session. Its messages are the conversation
 	// as far as the layer knows it; the request may carry only the end of that. Do not change it.

@@ -7,6 +7,7 @@ import (
 	"go/printer"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,12 +51,84 @@ func api(tr *tree) (lines []string) {
 		}
 		for _, d := range f.ast.Decls {
 			for _, n := range exported(tr.fset, d) {
-				lines = append(lines, fmt.Sprintf("%s: %s", pkg, n))
+				if !kens.MatchString(pkg + ": " + n) {
+					lines = append(lines, fmt.Sprintf("%s: %s", pkg, n))
+				}
 			}
 		}
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// kens matches the names that only Ken's own programs can use, because they take or give internal types.
+// Their doc comments say so.
+var kens = regexp.MustCompile(`^harvest: .*\b(Harvester|Options|Model|Store)\b|^middleware: .*\bExchange\b`)
+
+// unnamed lists public fields and methods with internal types that no program has to name, with the reason.
+var unnamed = map[string]string{
+	"config: type Config struct, Agents []plan.Agent":                     "agents are written in a file",
+	"middleware: type Forgotten struct, Given []forgotten.Given":          "a result",
+	"retriever: type Result struct, Focal []structure.Focus":              "a result",
+	"retriever: type Result struct, Structure structure.Traversal":        "a result",
+	"retriever: type Structure struct, Bounds structure.Bounds":           "has a default",
+	"retriever: type Structure struct, Utility structure.Utility":         "has a default",
+	"retriever: type Turn struct, Beside []structure.Beside":              "a layer fills it in",
+	"store: type Projections interface, Form func(ref Ref) analysis.Form": "Ken's engines return what internal/analysis found",
+}
+
+// A program can name every type that it needs to call Ken: no parameter, field or interface has one of an
+// internal package.
+func TestPublicNamesNeedNoInternalType(t *testing.T) {
+	tr := load(t, os.DirFS("../.."))
+	internal := map[string][]string{} // the names of internal packages, by file
+	for _, f := range tr.files {
+		for _, im := range f.ast.Imports {
+			if path := strings.Trim(im.Path.Value, `"`); strings.Contains(path, "/internal/") {
+				name := path[strings.LastIndex(path, "/")+1:]
+				if im.Name != nil {
+					name = im.Name.Name
+				}
+				internal[f.dir] = append(internal[f.dir], name)
+			}
+		}
+	}
+	for _, line := range api(tr) {
+		pkg, decl, _ := strings.Cut(line, ": ")
+		if pkg == "ken" {
+			pkg = "."
+		}
+		if fn, ok := strings.CutPrefix(decl, "func "); ok {
+			decl = parameters(fn)
+		}
+		if unnamed[line] != "" {
+			continue
+		}
+		for _, name := range internal[pkg] {
+			if regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(decl) {
+				t.Errorf("%s: no other program can name a type of internal package %s", line, name)
+			}
+		}
+	}
+}
+
+// parameters returns a function's declaration without its results.
+func parameters(fn string) string {
+	depth, lists := 0, 0
+	method := strings.HasPrefix(fn, "(")
+	for i, r := range fn {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				if lists++; lists == 2 || !method {
+					return fn[:i+1]
+				}
+			}
+		}
+	}
+	return fn
 }
 
 // exported returns the names that a declaration exports, with their types.
