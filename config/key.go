@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -199,12 +200,9 @@ const (
 	reachCommand = "which commands are run"
 )
 
-var ownerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
-
-// owner is a name that can also be a folder name.
+// owner is the name of an owner.
 func owner() kind[string] {
-	return words("a name of at most 128 letters, digits and . _ @ - that starts with a letter or digit", "",
-		ownerName.MatchString)
+	return words(access.OwnerForm, "", access.ValidOwner)
 }
 
 var variableName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)

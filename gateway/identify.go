@@ -15,7 +15,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/access"
-	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
@@ -69,8 +68,6 @@ func newRing(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 // maxName is the maximum length in bytes of names in headers: owner, session, branch and so on.
 const maxName = 256
 
-var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
-
 // identify returns the caller of a request. If there are keys, the key determines the owner, and
 // headers can't change it. If there are none, every caller has every right and may choose the
 // owner. The bearer of Options.LocalKey always may.
@@ -83,8 +80,8 @@ func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 	if d.isLocal(key) {
 		p := access.Principal{Name: access.Local, Owner: d.owner, Project: project, Rights: access.Rights()}
 		if owner := h.Get("X-Ken-Owner"); owner != "" {
-			if !ownerForm.MatchString(owner) {
-				return access.Principal{}, badHeader("X-Ken-Owner", "Use at most 128 letters, digits and . _ @ - that start with a letter or digit.")
+			if !access.ValidOwner(owner) {
+				return access.Principal{}, badHeader("X-Ken-Owner", "Use "+access.OwnerForm+".")
 			}
 			p.Owner = owner
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
 	"github.com/kenlayer/ken/internal/code/repository"
@@ -241,9 +242,23 @@ func (l *Layer) hideState() error {
 }
 
 // Store opens an owner's store, for programs that read or write claims. An empty owner means
-// the configured one. Call release when done.
+// the configured one. Call release when done. It returns ErrInvalid for the name of a new owner that could
+// not be written in a header or a configuration.
 func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
-	return l.owners.Get(ctx, l.ownerOrDefault(owner))
+	owner = l.ownerOrDefault(owner)
+	if !access.ValidOwner(owner) && !l.hasStore(owner) {
+		return nil, nil, &ken.Error{Code: ken.CodeInvalid, Field: "owner", Msg: fmt.Sprintf("%.140q can't be the name of a new owner", owner), Try: "Use " + access.OwnerForm + "."}
+	}
+	return l.owners.Get(ctx, owner)
+}
+
+// hasStore reports whether an owner may have a store already. Of the stores of an engine it knows nothing.
+func (l *Layer) hasStore(owner string) bool {
+	if l.cfg.Store.URL != "" {
+		return true
+	}
+	_, err := os.Stat(l.ownerDir(owner))
+	return err == nil
 }
 
 // storeWhenRecorded is Store after all turns so far were recorded.

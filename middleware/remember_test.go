@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -146,4 +147,34 @@ func ExampleLayer_Remember() {
 		fmt.Println(c.Tier, c.Text)
 	}
 	// Output: Inferred We release on Tuesdays.
+}
+
+// A new owner has a name that a header and a configuration can hold. Ken's own files in the state folder
+// are no owner's. An owner of an earlier version keeps his store.
+func TestNamesOfOwners(t *testing.T) {
+	l := open(t, settings())
+	as := func(owner string) context.Context { return ken.WithTurn(t.Context(), ken.Turn{Owner: owner}) }
+	for _, owner := range []string{"ana maria", "../ana", "a\x00b", strings.Repeat("a", 300)} {
+		var e *ken.Error
+		if _, err := l.Remember(as(owner), "We like tea."); !errors.As(err, &e) || e.Field != "owner" || e.Try == "" {
+			t.Errorf("%.20q: %v", owner, err)
+		}
+	}
+	for _, owner := range []string{"events", "made-here.json", "auth0|5f7c", "日本"} {
+		if _, err := l.Remember(as(owner), "We like tea."); err != nil {
+			t.Errorf("%q: %v", owner, err)
+		}
+		if found, err := l.Recall(as(owner), "Do we like tea?"); err != nil || len(found.Claims) != 1 {
+			t.Errorf("%q: %+v, %v", owner, found, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(l.Config().State(l.Root()), "events", "ken.db")); err == nil {
+		t.Error("the owner events has a store among the event files")
+	}
+	if err := os.Mkdir(filepath.Join(l.Config().State(l.Root()), "ana%20maria"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Remember(as("ana maria"), "We like tea."); err != nil {
+		t.Errorf("of an earlier version: %v", err)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -361,17 +362,20 @@ func List(dir string) ([]string, error) {
 	return owners, nil
 }
 
+// ownFiles are names of Ken's own files and folders beside those of owners.
+var ownFiles = []string{"chat_history", "events", "lost+found", "made-here.json", "plan", "plan.json"}
+
 // escaper escapes what url.PathEscape does not. It is created once, because every turn
 // computes a folder name.
 var escaper = strings.NewReplacer(":", "%3A", "*", "%2A")
 
 // FolderName returns the name of an owner's folder: the owner's name, percent-encoded
-// where a file system requires it. The store in the folder records its owner, so that
+// where a file system or a file of Ken's requires it. The store in the folder records its owner, so that
 // two owners can't be confused even if the file system ignores case.
 func FolderName(owner string) string {
 	name := url.PathEscape(owner)
-	if strings.HasPrefix(name, ".") {
-		name = "%2E" + name[1:]
+	if strings.HasPrefix(name, ".") || slices.ContainsFunc(ownFiles, func(own string) bool { return strings.EqualFold(name, own) }) {
+		name = fmt.Sprintf("%%%02X", name[0]) + name[1:]
 	}
 	return escaper.Replace(name)
 }
