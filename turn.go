@@ -44,11 +44,11 @@ func (w Weight) MinTier() Tier {
 type Turn struct {
 	ID       string
 	Owner    string // whose knowledge is used; never taken from the messages
-	Project  string
-	Session  string
+	Project  string // where what is learned belongs; recorded with each claim
+	Session  string // names the conversation; a turn without one is not journaled, so nothing is learned from it
 	Parent   string // for a sub-agent's session, the session that started it; only recorded
-	Branch   string
-	Agent    string
+	Branch   string // an attempt within the session; recorded with each claim
+	Agent    string // the program that speaks to the model; recorded with each claim
 	Scopes   []Scope // what the turn may see besides unscoped claims; nil sees every scope
 	Weight   Weight
 	Key      string // name of the gateway key that made the request; only recorded, so that the console can show a person their own turns
@@ -74,7 +74,8 @@ type turnKey struct{}
 // WithTurn returns a context whose calls are made for t: its owner, project, session, agent,
 // scopes, weight and the rest. A server sets it once for each request. Remember and Recall
 // of a middleware.Layer, its Transports and wrapped clients use it instead of the turn that
-// they were created with. ID, Model, Messages and Tools are ignored.
+// they were created with, of which only the owner stays if t has none. Tools that are called without
+// an owner use it, too. ID, Model, Messages and Tools are ignored.
 func WithTurn(ctx context.Context, t Turn) context.Context {
 	t.ID, t.Model, t.Messages, t.Tools = "", "", nil, 0
 	return context.WithValue(ctx, turnKey{}, t)

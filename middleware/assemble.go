@@ -88,7 +88,7 @@ type modelCall struct {
 // fillDefaults sets the owner, the weight and the scopes from the configuration where the turn sets
 // none.
 func (l *Layer) fillDefaults(t *ken.Turn) {
-	t.Owner = l.ownerOrDefault(t.Owner)
+	l.setOwner(t)
 	if t.Weight == ken.WeightDefault {
 		t.Weight = l.cfg.Retrieval.Weight
 	}

@@ -94,6 +94,17 @@ func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time
 	return answered
 }
 
+// GuessSession sets the session of a turn that names none, from the beginning of its conversation. The
+// result is that of resolveSession.
+func (l operator) GuessSession(ctx context.Context, t *ken.Turn) (answered func(*ken.Message)) {
+	l.setOwner(t)
+	if t.Session != "" || t.Incognito {
+		return nil
+	}
+	t.Session = wire.SessionOf(t.Owner, "", &wire.Request{Messages: t.Messages})
+	return l.resolveSession(ctx, t, time.Now())
+}
+
 // previewSession sets the session that resolveSession would set, and changes nothing else.
 func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {

@@ -67,6 +67,11 @@ type Options struct {
 	// claim: see Exchange.Guard. Empty means the setting gateway.taint.
 	Taint config.TaintAction
 
+	// RequireOwner is for a program with many users. A turn that names no owner then gets no knowledge,
+	// and nothing of it is kept; Remember, Recall and tools return ErrInvalid. Without it, such a turn
+	// belongs to the configured owner.
+	RequireOwner bool
+
 	// Use adds middlewares around the built-in stages. The first is the outermost.
 	Use []Middleware
 	// OnReceipt is called with each turn's receipt before the model call, on the turn's

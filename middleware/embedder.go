@@ -220,6 +220,26 @@ func (l *Layer) calibrationStamp(owner string) stamp {
 // ownerOrDefault returns the configured owner for "".
 func (l *Layer) ownerOrDefault(owner string) string { return cmp.Or(owner, l.cfg.Knowledge.Owner) }
 
+// setOwner sets the owner of a turn that names none. With Options.RequireOwner, such a turn gets no
+// knowledge and leaves no trace.
+func (l *Layer) setOwner(t *ken.Turn) {
+	if l.lacksOwner(t.Owner) {
+		t.Weight, t.Incognito, t.Policy = ken.WeightNone, true, "a turn without an owner"
+	}
+	t.Owner = l.ownerOrDefault(t.Owner)
+}
+
+// lacksOwner reports whether a turn has to name its owner and does not.
+func (l *Layer) lacksOwner(owner string) bool { return owner == "" && l.o.RequireOwner }
+
+// CheckOwner returns ErrInvalid for the owner of a turn or a call that has to name one and does not.
+func (l operator) CheckOwner(owner string) error {
+	if !l.lacksOwner(owner) {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "owner", Msg: "the turn has no owner, and this layer requires one", Try: "Set Owner in the turn of ken.WithTurn."}
+}
+
 // usesCalibration reports whether a calibration has any effect.
 func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
 

@@ -96,7 +96,7 @@ func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn
 	if turnOf != nil {
 		t = turnOf(r)
 	}
-	t.Owner = l.ownerOrDefault(t.Owner)
+	l.setOwner(&t)
 	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
 	return t
 }

@@ -296,8 +296,8 @@ func (l operator) SessionClaims(ctx context.Context, s store.Engine, info *sessi
 // Remember stores a statement and returns the claim's id. What the statement is about, and whether
 // it is a rule, is determined from the text.
 //
-// Owner, project, session and agent come from the turn in ctx: see ken.WithTurn. Without a turn,
-// the configured owner is used. The statement counts as asserted by that person. If the turn names
+// Owner, project, session and agent come from the turn in ctx: see ken.WithTurn. Without an owner
+// there, the configured one is used; see Options.RequireOwner. The statement counts as asserted by that person. If the turn names
 // an agent, it counts as asserted by the agent, and is not a rule until a person approves it.
 //
 // change may set further fields of the claim, such as its Key or Evidence, before it is written. A
@@ -305,6 +305,9 @@ func (l operator) SessionClaims(ctx context.Context, s store.Engine, info *sessi
 // ErrRefused if an agent uses the key of a person's claim, and the errors of the store.
 func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.Claim)) (id string, err error) {
 	t, _ := ken.TurnFrom(ctx)
+	if err := l.Operator().CheckOwner(t.Owner); err != nil {
+		return "", err
+	}
 	t.Owner = l.ownerOrDefault(t.Owner)
 	word := ken.FromHumanAssertion(t.Owner, l.now().UTC(), "")
 	if t.Agent != "" {
@@ -360,6 +363,9 @@ func (l *Layer) Recall(ctx context.Context, question string, change ...func(*Rec
 	q := RecallQuery{Owner: t.Owner, Question: question, Filter: ken.Filter{Scopes: t.Scopes, Unscoped: true}}
 	for _, f := range change {
 		f(&q)
+	}
+	if err := l.Operator().CheckOwner(q.Owner); err != nil {
+		return RecallAnswer{}, err
 	}
 	return l.Operator().Search(ctx, q)
 }

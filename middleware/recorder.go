@@ -292,7 +292,7 @@ func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 // then the answer holds heldBytes. response is the id that a later request may continue; "" for
 // none.
 func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read func() (ken.Message, bool)) {
-	t.Owner = l.ownerOrDefault(t.Owner)
+	l.setOwner(t)
 	if t.Incognito || len(response) > maxIDBytes {
 		response = ""
 	}

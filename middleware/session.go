@@ -34,10 +34,17 @@ type BranchOptions struct {
 }
 
 // Session returns the handle of a turn's session. The turn's messages are ignored. Messages that a
-// Transport or a wrapped client forwards are in the journal without Session.Add.
+// Transport or a wrapped client forwards are in the journal without Session.Add. The session of a turn
+// that lacks its owner, where Options.RequireOwner is set, keeps nothing.
 func (l *Layer) Session(t ken.Turn) *Session {
-	t.ID, t.Messages, t.Tools, t.Owner = "", nil, 0, l.ownerOrDefault(t.Owner)
-	return &Session{layer: l, turn: t, h: l.Operator().Session(t)}
+	t.ID, t.Messages, t.Tools = "", nil, 0
+	lacks := l.lacksOwner(t.Owner)
+	l.setOwner(&t)
+	s := &Session{layer: l, turn: t, h: l.Operator().Session(t)}
+	if lacks {
+		return s.Branch(t.Branch, BranchOptions{Discard: true})
+	}
+	return s
 }
 
 // Turn returns the session's owner, project, session, branch, agent and scopes.

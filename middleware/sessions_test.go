@@ -432,7 +432,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	root := t.TempDir()
 	l := openWithin(t, root)
-	for _, owner := range []string{"", "ada/2"} {
+	for _, owner := range []string{"", "ada|2"} {
 		s, release, err := l.Store(t.Context(), owner)
 		if err != nil {
 			t.Fatal(err)
@@ -463,7 +463,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = openWithin(t, root)
-	for _, owner := range []string{"", "ada/2"} {
+	for _, owner := range []string{"", "ada|2"} {
 		if info, err := l.Operator().Journal(owner).Info(t.Context(), "s1"); err != nil || info.Reason != session.Died || info.State != session.Harvested {
 			t.Errorf("%q: %+v, %v", owner, info, err)
 		}

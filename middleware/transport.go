@@ -30,7 +30,8 @@ const maxRequestBytes = 32 << 20
 //
 // t sets the requests' owner, project, session, agent, scopes and weight. Its ID, Model, Messages and Tools are not
 // used. A turn in the request's context replaces t: see ken.WithTurn. A request with the header SessionHeader belongs
-// to that session instead. A nil base means http.DefaultTransport. If base signs requests, it signs what is sent.
+// to that session instead. Where nothing names a session, ids in the request do, or else the conversation's first
+// message and answer tell it from others. A nil base means http.DefaultTransport. If base signs requests, it signs what is sent.
 //
 // The returned RoundTripper is safe for concurrent use and does not change the requests passed to it.
 func (l *Layer) Transport(base http.RoundTripper, t ken.Turn) http.RoundTripper {
@@ -61,13 +62,17 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var x *Exchange // nil if the request passes unchanged
 	if whole {
-		x, err = tr.layer.Operator().Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
+		x, err = tr.layer.Operator().Begin(req.Context(), dialect, body, func(r *wire.Request) ken.Turn {
 			t := tr.turn
 			if own, ok := ken.TurnFrom(req.Context()); ok {
+				own.Owner = cmp.Or(own.Owner, t.Owner)
 				t = own
 			}
 			if session := req.Header.Get(SessionHeader); session != "" {
 				t.Session = session
+			}
+			if t.Session == "" {
+				t.Session = wire.SessionOf(tr.layer.ownerOrDefault(t.Owner), "", r)
 			}
 			return t
 		})

@@ -23,7 +23,7 @@ func Rights() []Right { return []Right{Read, Write} }
 // Caller identifies the caller of a tool and its permissions. It comes from the process, the
 // configuration or a key, never from text that a model wrote.
 type Caller struct {
-	Owner   string // the isolation boundary; "" means the configured owner
+	Owner   string // the isolation boundary; "" means the turn of ken.WithTurn, and then the configured owner
 	Project string // set on learned claims
 	Session string // set on learned claims; "" for none
 	Branch  string

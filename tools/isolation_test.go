@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -289,14 +291,14 @@ func TestHypothesisWithEvidence(t *testing.T) {
 func TestOwnersAreNoPaths(t *testing.T) {
 	k := newKit(t)
 	bad := k.as(func(c *tools.Caller) { c.Owner = "../../up" })
-	bad.call(nil, "memory_ingest", `{"text":"The lamp is green."}`)
+	bad.fails(ken.CodeInvalid, "memory_ingest", `{"text":"The lamp is green."}`)
 	for _, dir := range []string{filepath.Dir(k.layer.Root()), k.layer.Root(), filepath.Join(k.layer.Root(), ".ken")} {
 		if _, err := os.Stat(filepath.Join(dir, "up")); err == nil {
 			t.Errorf("%s/up was made", dir)
 		}
 	}
-	if k.count() != 0 || bad.count() != 1 {
-		t.Errorf("%d and %d claims", k.count(), bad.count())
+	if k.count() != 0 {
+		t.Errorf("%d claims", k.count())
 	}
 }
 
@@ -388,5 +390,31 @@ func TestSharedClaimsAreReadAndNotChanged(t *testing.T) {
 		if said := string(res.JSON) + res.Text; strings.Contains(said, "cursed") || strings.Contains(said, "session-of-team") || strings.Contains(said, hidden) {
 			t.Errorf("%s: %s", tool, said)
 		}
+	}
+}
+
+// A caller without an owner is the one of the turn in the context. Where the layer requires an owner, there
+// is no other.
+func TestOwnerOfTheContext(t *testing.T) {
+	k := newKit(t)
+	k.as(func(c *tools.Caller) { c.Owner = "ana" }).call(nil, "memory_ingest", `{"text":"Ana's ledger is in Oslo."}`)
+	k.call(nil, "memory_ingest", `{"text":"The company's ledger is in Bergen."}`)
+	nobody := tools.Caller{Rights: tools.Rights()}
+	const where = `{"query":"Where is the ledger?"}`
+	got, err := k.registry.Call(ken.WithTurn(t.Context(), ken.Turn{Owner: "ana"}), nobody, "memory_recall", json.RawMessage(where))
+	if err != nil || !strings.Contains(got.Text, "Oslo") || strings.Contains(got.Text, "Bergen") {
+		t.Errorf("%s, %v", got.Text, err)
+	}
+	strict, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Foreground: true, RequireOwner: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer strict.Close()
+	registry := tools.New(strict, func(*tools.Options) {})
+	if got, err := registry.Call(t.Context(), nobody, "memory_recall", json.RawMessage(where)); !errors.Is(err, ken.ErrInvalid) {
+		t.Errorf("%s, %v", got.Text, err)
+	}
+	if _, _, err := registry.ReadResource(t.Context(), nobody, tools.ClaimURI+"0195616d"); !errors.Is(err, ken.ErrInvalid) {
+		t.Error(err)
 	}
 }

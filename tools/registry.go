@@ -126,7 +126,9 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
+	if err := r.setOwner(ctx, &c); err != nil {
+		return Result{}, err
+	}
 	if c.Scopes == nil {
 		c.Scopes = r.layer.Config().Retrieval.Scopes
 	}
@@ -144,6 +146,20 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 		return Result{}, err
 	}
 	return call.result(out)
+}
+
+// setOwner completes a caller without an owner from the turn in ctx, and then from the configuration.
+func (r *Registry) setOwner(ctx context.Context, c *Caller) error {
+	if t, ok := ken.TurnFrom(ctx); ok && c.Owner == "" {
+		c.Owner, c.Project, c.Session = t.Owner, cmp.Or(c.Project, t.Project), cmp.Or(c.Session, t.Session)
+		c.Branch, c.Agent = cmp.Or(c.Branch, t.Branch), cmp.Or(c.Agent, t.Agent)
+		if c.Scopes == nil {
+			c.Scopes = t.Scopes
+		}
+	}
+	err := r.layer.Operator().CheckOwner(c.Owner)
+	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
+	return err
 }
 
 // Call is the state of one call of a tool. It belongs to one goroutine. Do not use its store after

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +58,9 @@ func (r *Registry) hasMemory(c Caller) bool {
 func (r *Registry) ReadResource(ctx context.Context, c Caller, uri string) (text, mime string, err error) {
 	if !c.Can(Read) {
 		return "", "", refused("", "this caller lacks the right read", "Ask the operator for the right.")
+	}
+	if err := r.setOwner(ctx, &c); err != nil {
+		return "", "", err
 	}
 	id, isClaim := strings.CutPrefix(uri, ClaimURI)
 	turn, isTurn := strings.CutPrefix(uri, TurnURI)
@@ -119,7 +121,6 @@ func noTurn(id string) error {
 }
 
 func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (string, error) {
-	c.Owner = cmp.Or(c.Owner, r.layer.Config().Knowledge.Owner)
 	rec, err := (&Call{Caller: c, r: r}).turn(ctx, id)
 	if err != nil {
 		return "", err
@@ -141,6 +142,9 @@ func (r *Registry) Prompt(ctx context.Context, c Caller, question string) (strin
 	}
 	if strings.TrimSpace(question) == "" {
 		return "", invalid("question", "is missing", "Give the question that the prompt is to ask.")
+	}
+	if err := r.setOwner(ctx, &c); err != nil {
+		return "", err
 	}
 	t := ken.Turn{Owner: c.Owner, Project: c.Project, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes, Messages: []ken.Message{{Role: "user", Text: question}}}
 	got, err := r.layer.Operator().DryRun(ctx, t, r.layer.Config())

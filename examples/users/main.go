@@ -35,7 +35,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(root)
-	layer, err := middleware.Open(ctx, middleware.Options{Root: root, Foreground: true})
+	layer, err := middleware.Open(ctx, middleware.Options{Root: root, Foreground: true, RequireOwner: true})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *server) routes() http.Handler {
 func (s *server) as(next func(context.Context, string) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		user, _, ok := r.BasicAuth()
-		if !ok || user == "" { // without an owner, it would be the project's own
+		if !ok || user == "" {
 			http.Error(w, "log in", http.StatusUnauthorized)
 			return
 		}

@@ -10,6 +10,7 @@
 package goopenai
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -38,7 +39,8 @@ var _ Client = (*Wrapped)(nil)
 // Wrap returns a Wrapped that sends requests through c. t sets the owner, project, session, agent,
 // scopes and weight of the requests. Its ID, Model, Messages and Tools are not used. A turn in a
 // call's context replaces t: see ken.WithTurn. So a server needs one Wrapped for all its users, and
-// a program with one conversation at a time can create one for each.
+// a program with one conversation at a time can create one for each. Where neither names a session,
+// the conversation's first message and answer tell it from others.
 func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 	t.ID = ""
 	return &Wrapped{l, c, t}
@@ -47,26 +49,33 @@ func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 // CreateChatCompletion calls the client with the turn's blocks in the request. It does not change
 // the caller's request and messages. It returns the client's errors.
 func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
-	r, t := w.extend(ctx, r)
+	r, t, opened := w.extend(ctx, r)
 	answer, err := w.client.CreateChatCompletion(ctx, r)
-	if err == nil && len(answer.Choices) > 0 {
-		w.layer.Answered(t, message(&answer.Choices[0].Message))
+	if err != nil || len(answer.Choices) == 0 {
+		opened(nil)
+		return answer, err
 	}
-	return answer, err
+	m := message(&answer.Choices[0].Message)
+	opened(&m)
+	w.layer.Answered(t, m)
+	return answer, nil
 }
 
 // CreateChatCompletionStream is CreateChatCompletion for a streamed answer. It returns the client's
 // stream, so the answer is journaled only when it comes back in a later request. To record the last
 // answer too, pass it to Layer.Answered, or use Layer.Transport under the HTTP client instead.
 func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
-	r, _ = w.extend(ctx, r)
+	r, _, opened := w.extend(ctx, r)
+	opened(nil)
 	return w.client.CreateChatCompletionStream(ctx, r)
 }
 
-// extend returns the request with its blocks, and its turn.
-func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionRequest, ken.Turn) {
-	t := w.turn
+// extend returns the request with its blocks, and its turn. The caller passes opened the answer, or nil
+// if it does not see one.
+func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (_ openai.ChatCompletionRequest, t ken.Turn, opened func(*ken.Message)) {
+	t = w.turn
 	if own, ok := ken.TurnFrom(ctx); ok {
+		own.Owner = cmp.Or(own.Owner, t.Owner)
 		t = own
 	}
 	//lint:ignore SA1019 functions are the older form of tools, and count the same
@@ -75,10 +84,13 @@ func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (o
 	for i := range r.Messages {
 		t.Messages[i] = message(&r.Messages[i])
 	}
+	if opened = w.layer.Operator().GuessSession(ctx, &t); opened == nil {
+		opened = func(*ken.Message) {}
+	}
 	if ins := w.layer.Assemble(ctx, t).Insertions; len(ins) > 0 {
 		r.Messages = insert(r.Messages, ins)
 	}
-	return r, t
+	return r, t, opened
 }
 
 // message converts the parts of a message that the layer uses. An image is identified by its URL

@@ -240,3 +240,50 @@ func TestTurnOfTheContext(t *testing.T) {
 		}
 	}
 }
+
+// A turn in the context that names no owner has the owner that the client was wrapped with.
+func TestOwnerOfTheWrapped(t *testing.T) {
+	var owner string
+	l := open(t, func(o *middleware.Options) { o.OnReceipt = func(_ context.Context, r ken.Receipt) { owner = r.Owner } })
+	var asked []openai.ChatCompletionMessage
+	w := goopenai.Wrap(l, client(t, &asked), ken.Turn{Owner: "bob"})
+	if _, err := w.CreateChatCompletion(ken.WithTurn(t.Context(), ken.Turn{Session: "later"}), openai.ChatCompletionRequest{Messages: []openai.ChatCompletionMessage{user(question)}}); err != nil || owner != "bob" {
+		t.Errorf("the turn is of %q, %v", owner, err)
+	}
+}
+
+// Conversations without a session are told apart by their beginnings and answers, and learned from.
+func TestConversationsWithoutASession(t *testing.T) {
+	l := open(t)
+	var asked []openai.ChatCompletionMessage
+	w := goopenai.Wrap(l, client(t, &asked), ken.Turn{})
+	first := []openai.ChatCompletionMessage{user("My editor is Helix. Which one is yours?")}
+	for _, messages := range [][]openai.ChatCompletionMessage{first,
+		append(slices.Clone(first), openai.ChatCompletionMessage{Role: "assistant", Content: "three times"}, user("Our staging host is called Kestrel.")),
+		{user("The mailer listens on port 8025.")}} {
+		if _, err := w.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Messages: messages}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.End(t.Context(), "", "no such session"); err != nil { // waits for the journal
+		t.Fatal(err)
+	}
+	sessions, err := l.Operator().Journal("").List(t.Context())
+	if err != nil || len(sessions) != 2 {
+		t.Fatalf("sessions %+v, %v", sessions, err)
+	}
+	for _, s := range sessions {
+		if err := l.End(t.Context(), "", s.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report, err := l.Harvest(t.Context(), ""); err != nil || report.Done != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for question, want := range map[string]string{"Which editor do I use?": "Helix", "What is our staging host called?": "Kestrel", "On which port does the mailer listen?": "8025"} {
+		found, err := l.Recall(t.Context(), question)
+		if err != nil || len(found.Claims) == 0 || !strings.Contains(found.Claims[0].Text, want) {
+			t.Errorf("%s: %+v, %v", question, found.Claims, err)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package middleware_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// A program with many users never serves a turn without an owner as that of the configured owner.
+func TestRequireOwner(t *testing.T) {
+	l := open(t, settings(), func(o *middleware.Options) { o.RequireOwner = true })
+	ana := ken.WithTurn(t.Context(), ken.Turn{Owner: "ana"})
+	nobody := ken.WithTurn(t.Context(), ken.Turn{Session: "s1"})
+	if _, err := l.Session(ken.Turn{Owner: l.Config().Knowledge.Owner, Session: "s0"}).Learn(ana, "The ledger is in Oslo.", []ken.Evidence{ken.FromUserStatement("s0", "m1")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Remember(nobody, "The ledger is in Rome."); !errors.Is(err, ken.ErrInvalid) {
+		t.Errorf("Remember: %v", err)
+	}
+	if found, err := l.Recall(nobody, "Where is the ledger?"); !errors.Is(err, ken.ErrInvalid) || len(found.Claims) > 0 {
+		t.Errorf("Recall: %v, %v", found.Claims, err)
+	}
+	s := l.Session(ken.Turn{Session: "s1"})
+	if id, err := s.Learn(nobody, "The ledger is in Rome.", []ken.Evidence{ken.FromUserStatement("s1", "m1")}); id != "" || err != nil {
+		t.Errorf("Learn: %q, %v", id, err)
+	}
+	turn := asked("Where is the ledger?")
+	turn.Owner, turn.Session = "", "s1"
+	a := l.Assemble(t.Context(), turn)
+	l.Answered(turn, ken.Message{Role: "assistant", Text: "The ledger is in Rome."})
+	if len(a.Insertions) > 0 || a.Receipt.Block != "" || a.Receipt.Cause == "" {
+		t.Errorf("block %q, cause %q", a.Receipt.Block, a.Receipt.Cause)
+	}
+	if err := l.End(t.Context(), "", "no such session"); err != nil { // waits for the journal
+		t.Fatal(err)
+	}
+	if tr, err := l.Operator().Journal("").Read(t.Context(), "s1"); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("the journal has %+v, %v", tr.Entries, err)
+	}
+	if _, err := l.Remember(ana, "The ledger is in Bergen."); err != nil {
+		t.Error(err)
+	}
+	turn.Owner = "ana"
+	if got := l.Assemble(t.Context(), turn).Receipt.Block; got == "" {
+		t.Error("a turn with an owner has no block")
+	}
+}
