@@ -360,7 +360,7 @@ type Telemetry struct {
 func (t *Telemetry) keys() []key {
 	return []key{
 		bind("events", &t.Events, ".ken/state/events", path(),
-			"The folder of the events, one file of JSON lines per session, relative to the project's root. To write none, set "+
+			"The folder of the events, one file of JSON lines per session, those of other owners in owners/NAME, relative to the project's root. To write none, set "+
 				"middleware.events to false.").withConsentRule(inFolder(".ken")),
 		bind("traces", &t.Traces, "", address(),
 			"The address to which ken serve sends OpenTelemetry traces: an OTLP collector over HTTP, such as http://localhost:4318. Empty: "+

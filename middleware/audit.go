@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -14,7 +16,7 @@ import (
 // session handle: by the command line, the console, the API or a harvest. event is one of the Event
 // constants of package session. c is the claim as it will be, or only its id where the rest is not
 // known. If the write fails, Audit logs a warning and the entry is lost.
-func (l operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
+func (l operator) Audit(owner, event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
 	if l.events == nil {
 		return
 	}
@@ -28,9 +30,27 @@ func (l operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ke
 			a.EvidenceKinds = append(a.EvidenceKinds, string(e.Kind))
 		}
 	}
-	if err := l.events.Write(a.SessionID, a); err != nil {
+	if err := l.logEvent(owner, a.SessionID, a); err != nil {
 		l.o.Log.Warn("log a knowledge action", "event", event, "claim", c.ID, "cause", err)
 	}
+}
+
+// logEvent appends an event to the file of an owner's session.
+func (l *Layer) logEvent(owner, session string, event any) error {
+	return l.events.Write(l.eventOwner(owner), session, event)
+}
+
+// eventOwner returns an owner as package telemetry names it: the configured owner is "".
+func (l *Layer) eventOwner(owner string) string {
+	if owner == l.cfg.Knowledge.Owner {
+		return ""
+	}
+	return owner
+}
+
+// EventsDir returns the folder of an owner's event files.
+func (l operator) EventsDir(owner string) string {
+	return telemetry.Dir(config.InProject(l.o.Root, l.cfg.Telemetry.Events), l.eventOwner(owner))
 }
 
 // DistrustUser stops the layer from making rules of what a session's user says, whatever the
@@ -48,7 +68,7 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 	if c.Kind == ken.KindFact && saidByUser(&c) && t.trustsUser(ctx, c.Session) {
 		t.l.trustRule(ctx, t.ownerStore, &c)
 	}
-	t.l.Operator().Audit(session.EventLearn, &c, c.Status, c.Evidence, c.Actor)
+	t.l.Operator().Audit(t.owner, session.EventLearn, &c, c.Status, c.Evidence, c.Actor)
 	return t.ownerStore.WriteClaim(ctx, c)
 }
 
@@ -101,12 +121,12 @@ func (t auditedStore) Transition(ctx context.Context, tr ken.Transition) error {
 	if tr.To == ken.StatusDisputed {
 		event = session.EventDispute
 	}
-	t.l.Operator().Audit(event, &ken.Claim{ID: tr.ID}, tr.To, tr.Evidence, tr.Actor)
+	t.l.Operator().Audit(t.owner, event, &ken.Claim{ID: tr.ID}, tr.To, tr.Evidence, tr.Actor)
 	return t.ownerStore.Transition(ctx, tr)
 }
 
 // SupersedeFor implements consolidate.Superseder.
 func (t auditedStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
-	t.l.Operator().Audit(session.EventSupersede, &ken.Claim{ID: oldID}, ken.StatusSuperseded, nil, actor)
+	t.l.Operator().Audit(t.owner, session.EventSupersede, &ken.Claim{ID: oldID}, ken.StatusSuperseded, nil, actor)
 	return t.ownerStore.SupersedeFor(ctx, oldID, newID, reason, actor)
 }

@@ -315,9 +315,6 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 	}
 	fill := func(c *ken.Claim) {
 		c.SourceType = "remember"
-		if t.Agent == "" {
-			c.Actor = ken.Actor{Type: "user", ID: t.Owner}
-		}
 		for _, f := range change {
 			f(c)
 		}
@@ -332,7 +329,11 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 			return "", err
 		}
 	}
-	return l.Operator().Handle(t).Learn(ctx, text, []ken.Evidence{word}, fill)
+	h := l.Operator().Handle(t)
+	if t.Agent == "" {
+		h = h.Branch(t.Branch, session.BranchOptions{Actor: ken.Actor{Type: "user", ID: t.Owner}})
+	}
+	return h.Learn(ctx, text, []ken.Evidence{word}, fill)
 }
 
 // refusePersonsKey returns ErrRefused if a person wrote the claim with this key.

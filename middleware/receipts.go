@@ -91,7 +91,7 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.events == nil || t.Incognito { // an incognito turn writes nothing to disk
 		return
 	}
-	if err := l.events.Write(t.Session, l.assemblyEvent(t, a)); err != nil {
+	if err := l.logEvent(t.Owner, t.Session, l.assemblyEvent(t, a)); err != nil {
 		l.o.Log.Warn("write event", "cause", err)
 	}
 }
@@ -143,7 +143,7 @@ func (l *Layer) reportAnswer(t *ken.Turn, h *wire.Observed) {
 		events = []any{thought, end}
 	}
 	for _, ev := range events {
-		if err := l.events.Write(t.Session, ev); err != nil && !errors.Is(err, telemetry.ErrClosed) {
+		if err := l.logEvent(t.Owner, t.Session, ev); err != nil && !errors.Is(err, telemetry.ErrClosed) {
 			l.o.Log.Warn("write event", "cause", err)
 			return
 		}

@@ -1,10 +1,15 @@
 package middleware_test
 
 import (
+	"cmp"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -45,5 +50,20 @@ func TestRequireOwner(t *testing.T) {
 	turn.Owner = "ana"
 	if got := l.Assemble(t.Context(), turn).Receipt.Block; got == "" {
 		t.Error("a turn with an owner has no block")
+	}
+}
+
+// What a person states is logged as the person's, in the owner's own file of events.
+func TestEventsOfOwners(t *testing.T) {
+	l := open(t, settings(func(c *config.Config) { c.Middleware.Events = true }))
+	for _, owner := range []string{"", "ana"} {
+		if _, err := l.Remember(ken.WithTurn(t.Context(), ken.Turn{Owner: owner, Session: "standup"}), "We like tea."); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(l.Operator().EventsDir(owner), "standup.jsonl"))
+		who := cmp.Or(owner, l.Config().Knowledge.Owner)
+		if err != nil || strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), `"actor_type":"user"`) || !strings.Contains(string(b), `"actor_id":"`+who+`"`) {
+			t.Errorf("%q: %s %v", owner, b, err)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func (l *Layer) newHandle(owner string, a session.About, incognito bool) *sessio
 		o.Journal = l.Operator().Journal(owner)
 	}
 	if l.events != nil {
-		o.Logger = func(_ context.Context, act session.Action) error { return l.events.Write(a.ID, act) }
+		o.Logger = func(_ context.Context, act session.Action) error { return l.logEvent(owner, a.ID, act) }
 	}
 	return session.New(o)
 }

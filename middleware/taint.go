@@ -112,7 +112,7 @@ func (l *Layer) recordTaints(t *ken.Turn, action config.TaintAction, taints []ke
 		for _, x := range taints {
 			ev := telemetry.Taint{Event: "taint", Timestamp: at, SessionID: t.Session, Turn: t.ID, Tool: x.Tool, Call: x.Call, Claim: x.Claim,
 				Chars: x.Chars, Action: string(action)}
-			if err := l.events.Write(t.Session, ev); err != nil {
+			if err := l.logEvent(t.Owner, t.Session, ev); err != nil {
 				l.o.Log.Warn("write event", "cause", err)
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
@@ -275,7 +274,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 		}
 		defer code.Close() // what was pruned is saved
 		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: kenDir(l), Store: s, Documents: s, Journal: l.Operator().Journal(s.Owner()), Queue: l.Operator().Jobs(s.Owner()),
-			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
+			EventsDir: l.Operator().EventsDir(s.Owner())}
 		policy = policy.Decay(l.Config().Knowledge.DecayDays)
 		plan, err := lifecycle.Plan(ctx, d, policy)
 		if err != nil {

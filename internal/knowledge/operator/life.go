@@ -55,7 +55,7 @@ func (d *Desk) Refile(ctx context.Context, id string, about []string, rule *bool
 
 // audit writes the intended change to the event log.
 func (d *Desk) audit(event string, c *ken.Claim, to ken.Status, evidence ...ken.Evidence) {
-	d.l.Operator().Audit(event, c, to, evidence, d.actor())
+	d.l.Operator().Audit(d.s.Owner(), event, c, to, evidence, d.actor())
 }
 
 // Verify verifies a claim, with the given evidence and with the person as evidence. note says

@@ -19,7 +19,8 @@ const maxOpen = 64
 // ErrClosed is wrapped by the error of a write to a closed Log.
 var ErrClosed = errors.New("the event log is closed")
 
-// Log appends events to FOLDER/SESSION.jsonl. It is safe for concurrent use.
+// Log appends events to FOLDER/SESSION.jsonl, those of another owner than the configured one to
+// FOLDER/owners/OWNER/SESSION.jsonl. It is safe for concurrent use.
 // Each event is written at once, in one write.
 type Log struct {
 	dir string
@@ -34,15 +35,15 @@ type Log struct {
 func Open(dir string) *Log { return &Log{dir: dir, files: map[string]*os.File{}} }
 
 // Write appends one event to the session's file. Events without a session go to
-// "default".
-func (l *Log) Write(session string, event any) error {
+// "default". owner is "" for the configured owner.
+func (l *Log) Write(owner, session string, event any) error {
 	line, err := json.Marshal(event)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f, err := l.file(FileName(session))
+	f, err := l.file(filepath.Join(Dir(l.dir, owner), FileName(session)))
 	if err != nil {
 		return fmt.Errorf("open event file: %w", err)
 	}
@@ -52,11 +53,20 @@ func (l *Log) Write(session string, event any) error {
 	return nil
 }
 
-func (l *Log) file(name string) (*os.File, error) {
+// Dir returns the folder of an owner's events below that of all events; owner is "" for the configured
+// owner.
+func Dir(events, owner string) string {
+	if owner == "" {
+		return events
+	}
+	return filepath.Join(events, "owners", escape(owner))
+}
+
+func (l *Log) file(path string) (*os.File, error) {
 	if l.closed {
 		return nil, ErrClosed
 	}
-	if f, ok := l.files[name]; ok {
+	if f, ok := l.files[path]; ok {
 		return f, nil
 	}
 	if len(l.files) >= maxOpen {
@@ -66,12 +76,12 @@ func (l *Log) file(name string) (*os.File, error) {
 			break
 		}
 	}
-	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(l.dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
-		l.files[name] = f
+		l.files[path] = f
 	}
 	return f, err
 }
@@ -97,14 +107,18 @@ const maxName = 200
 // hash of the whole id. Such a name is longer than any unhashed name, so no two
 // sessions share a file.
 func FileName(session string) string {
-	session = cmp.Or(session, "default")
-	name := strings.ReplaceAll(url.PathEscape(session), ":", "%3A")
+	return escape(cmp.Or(session, "default")) + ".jsonl"
+}
+
+// escape returns a name that is the name of a file or folder everywhere.
+func escape(s string) string {
+	name := strings.ReplaceAll(url.PathEscape(s), ":", "%3A")
 	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:]
 	}
 	if len(name) > maxName {
-		sum := sha256.Sum256([]byte(session))
+		sum := sha256.Sum256([]byte(s))
 		name = fmt.Sprintf("%s~%x", name[:maxName], sum[:16])
 	}
-	return name + ".jsonl"
+	return name
 }

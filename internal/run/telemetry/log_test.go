@@ -72,7 +72,7 @@ func TestNothingIsCreatedBeforeTheFirstEvent(t *testing.T) {
 func TestOneFilePerSession(t *testing.T) {
 	l, dir := open(t)
 	for _, session := range []string{"a", "b", "a", ""} {
-		if err := l.Write(session, telemetry.ContextAssembly{SessionID: session, Timestamp: time.Unix(9, 0).UTC()}); err != nil {
+		if err := l.Write("", session, telemetry.ContextAssembly{SessionID: session, Timestamp: time.Unix(9, 0).UTC()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestOneFilePerSession(t *testing.T) {
 		}
 	}
 	again := telemetry.Open(dir) // another process, later
-	if err := again.Write("a", telemetry.ContextAssembly{}); err != nil {
+	if err := again.Write("", "a", telemetry.ContextAssembly{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.Close(); err != nil {
@@ -106,7 +106,7 @@ func TestHostileSessionNames(t *testing.T) {
 	l, dir := open(t)
 	taken := map[string]string{}
 	for _, name := range names {
-		if err := l.Write(name, telemetry.ContextAssembly{SessionID: name}); err != nil {
+		if err := l.Write("", name, telemetry.ContextAssembly{SessionID: name}); err != nil {
 			t.Errorf("%.40q: %v", name, err)
 		}
 		file := telemetry.FileName(name)
@@ -148,7 +148,7 @@ func TestConcurrentWriters(t *testing.T) {
 		wg.Go(func() {
 			for i := range each * sessions {
 				name := fmt.Sprint("session ", i%sessions)
-				if err := log.Write(name, telemetry.ContextAssembly{SessionID: name, Cause: strings.Repeat("long ", 2000)}); err != nil {
+				if err := log.Write("", name, telemetry.ContextAssembly{SessionID: name, Cause: strings.Repeat("long ", 2000)}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -176,7 +176,7 @@ func TestConcurrentWriters(t *testing.T) {
 // A turn that is under way while the layer closes must not open files again.
 func TestWriteAfterClose(t *testing.T) {
 	l, dir := open(t)
-	if err := l.Write("a", 1); err != nil {
+	if err := l.Write("", "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -185,7 +185,7 @@ func TestWriteAfterClose(t *testing.T) {
 		}
 	}
 	for _, session := range []string{"a", "b"} {
-		if err := l.Write(session, 1); !errors.Is(err, telemetry.ErrClosed) {
+		if err := l.Write("", session, 1); !errors.Is(err, telemetry.ErrClosed) {
 			t.Errorf("write to %s: %v", session, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestWriteAfterClose(t *testing.T) {
 
 func TestWriteTellsWhatItCouldNot(t *testing.T) {
 	l, dir := open(t)
-	if err := l.Write("a", func() {}); err == nil || !strings.Contains(err.Error(), "encode event") {
+	if err := l.Write("", "a", func() {}); err == nil || !strings.Contains(err.Error(), "encode event") {
 		t.Errorf("an event that JSON can't hold: %v", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
@@ -205,7 +205,7 @@ func TestWriteTellsWhatItCouldNot(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // where the folder should be
 		t.Fatal(err)
 	}
-	if err := l.Write("a", 1); err == nil || !strings.Contains(err.Error(), "open event file") {
+	if err := l.Write("", "a", 1); err == nil || !strings.Contains(err.Error(), "open event file") {
 		t.Errorf("a folder that can't be: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func ExampleLog() {
 	defer os.RemoveAll(dir)
 	l := telemetry.Open(dir)
 	defer l.Close()
-	if err := l.Write("monday/standup", telemetry.ContextAssembly{Event: "context_assembly", Turn: "1", Mode: "hybrid"}); err != nil {
+	if err := l.Write("", "monday/standup", telemetry.ContextAssembly{Event: "context_assembly", Turn: "1", Mode: "hybrid"}); err != nil {
 		panic(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, telemetry.FileName("monday/standup")))
@@ -227,4 +227,22 @@ func ExampleLog() {
 	}
 	fmt.Println(telemetry.FileName("monday/standup"), strings.Count(string(b), "\n"))
 	// Output: monday%2Fstandup.jsonl 1
+}
+
+// Sessions of equal names of two owners have separate files.
+func TestOwnersShareNoFile(t *testing.T) {
+	l, dir := open(t)
+	for _, owner := range []string{"", "ana", "../bob"} {
+		if err := l.Write(owner, "standup", telemetry.ContextAssembly{Turn: "of " + owner}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for owner, at := range map[string]string{"": dir, "ana": filepath.Join(dir, "owners", "ana"), "../bob": filepath.Join(dir, "owners", "%2E.%2Fbob")} {
+		if telemetry.Dir(dir, owner) != at {
+			t.Errorf("%q: %s", owner, telemetry.Dir(dir, owner))
+		}
+		if got := lines(t, filepath.Join(at, "standup.jsonl")); len(got) != 1 || got[0].Turn != "of "+owner {
+			t.Errorf("%q: %+v", owner, got)
+		}
+	}
 }
