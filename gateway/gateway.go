@@ -170,6 +170,9 @@ func (c *call) authenticate() *fault {
 	if c.route == console && c.settings.keyed() && requestKey(c.r.Header) == "" {
 		return nil // for a browser: the console asks for a key on its own page
 	}
+	if c.route == api && isPublic(c.r.URL.Path) && requestKey(c.r.Header) == "" {
+		return nil
+	}
 	var f *fault
 	if c.who, f = c.settings.identify(c.r.Header); f != nil {
 		return f
@@ -178,6 +181,11 @@ func (c *call) authenticate() *fault {
 		return expired(c.who)
 	}
 	return c.g.limits.spend(c.who.Name)
+}
+
+// isPublic reports whether a path of the API needs no key: the descriptions of the API and of its errors.
+func isPublic(path string) bool {
+	return path == "/api/openapi.json" || strings.HasPrefix(path, "/api/problems/")
 }
 
 // serveMounted serves one of Ken's own paths with h; nil means that the path is not served.

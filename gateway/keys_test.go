@@ -82,6 +82,18 @@ func TestLocalKey(t *testing.T) {
 	}
 }
 
+// Whoever gets an error can read what it means, and how the API is described, without a key.
+func TestDescriptionsNeedNoKey(t *testing.T) {
+	l := layer(t, nil)
+	known, _ := keyFor("ana", "ana")
+	g := start(t, l, upstreamtest.New(t).URL, withKeys(known), withAPI(l))
+	for path, want := range map[string]int{"/api/openapi.json": http.StatusOK, "/api/problems/missing_key": http.StatusOK, "/api/claims": http.StatusUnauthorized, "/api/problems": http.StatusUnauthorized} {
+		if got := do(t, request(t, http.MethodGet, g.URL+path, "")); got.StatusCode != want {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.body)
+		}
+	}
+}
+
 // The owner is the key's. What a client says of itself, in headers or in the body,
 // opens nobody else's knowledge.
 func TestKeyOpensItsOwnersKnowledgeAlone(t *testing.T) {

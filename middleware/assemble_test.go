@@ -307,9 +307,11 @@ func TestConcurrentAssemble(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for s := range sessions {
-		if got := events(t, l, fmt.Sprint("session", s)); len(got) != owners*2*turns {
-			t.Errorf("session%d: %d events, want %d", s, len(got), owners*2*turns)
+	for o := range owners {
+		for s := range sessions {
+			if got := events(t, l, fmt.Sprint("owner", o), fmt.Sprint("session", s)); len(got) != 2*turns {
+				t.Errorf("owner%d, session%d: %d events, want %d", o, s, len(got), 2*turns)
+			}
 		}
 	}
 }

@@ -115,13 +115,16 @@ type Layer struct {
 	closing sync.Once
 }
 
-// Open opens the layer of the project in o.Root. It returns an error for an invalid configuration
-// and, if o.Strict is set, for a store that can't be opened. ctx applies only to opening.
+// Open opens the layer of the project in o.Root. It returns ErrNotFound if that is not a folder, an
+// error for an invalid configuration and, if o.Strict is set, for a store that can't be opened. ctx applies only to opening.
 func Open(ctx context.Context, o Options) (*Layer, error) {
 	o = o.withDefaults()
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("find project: %w", err)
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "root", Msg: root + " is not a folder", Err: err, Try: "Name a folder that exists."}
 	}
 	o.Root = root
 	cfg, stateErr, err := configuration(o)

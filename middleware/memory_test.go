@@ -199,7 +199,7 @@ func TestEventCountsSessionContext(t *testing.T) {
 		knowledge += utf8.RuneCountInString(ins.Text)
 	}
 	knowledge -= memory + session
-	ev := events(t, l, "s")[0]
+	ev := events(t, l, "", "s")[0]
 	if b := ev.Breakdown; session == 0 || memory == 0 || b.SessionContext != session || b.Memory != memory || b.Knowledge != knowledge {
 		t.Errorf("session %d, memory %d, knowledge %d: %+v", session, memory, knowledge, b)
 	}

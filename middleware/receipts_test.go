@@ -32,9 +32,9 @@ var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 func recording(c *config.Config) { c.Middleware.Events = true }
 
 // events reads what the layer wrote about a session.
-func events(t testing.TB, l *middleware.Layer, session string) (out []telemetry.ContextAssembly) {
+func events(t testing.TB, l *middleware.Layer, owner, session string) (out []telemetry.ContextAssembly) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(l.Root(), l.Config().Telemetry.Events, telemetry.FileName(session)))
+	b, err := os.ReadFile(filepath.Join(l.Operator().EventsDir(owner), telemetry.FileName(session)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 		SystemPromptChars: 22, ContextChars: 22 + memory + knowledge + history,
 		Breakdown: telemetry.Breakdown{SystemPrompt: 22, Memory: memory, Knowledge: knowledge, History: history},
 		ToolCount: 3, ToolSchemaEstTokens: 1350, Mode: "keyword", Cause: a.Receipt.Cause}
-	got := events(t, l, "s/1")
+	got := events(t, l, "", "s/1")
 	if len(got) != 1 {
 		t.Fatalf("%d events for one turn", len(got))
 	}
@@ -115,7 +115,7 @@ func TestEventOfATurnWithoutABlock(t *testing.T) {
 	for _, text := range []string{"thanks!", "What does the weather forecast say about Oslo?"} {
 		l.Assemble(context.Background(), ken.Turn{Session: "quiet", Messages: []ken.Message{{Role: "user", Text: text}}})
 	}
-	got := events(t, l, "quiet")
+	got := events(t, l, "", "quiet")
 	if len(got) != 2 {
 		t.Fatalf("%d events", len(got))
 	}
@@ -134,7 +134,7 @@ func TestEventOfADryRunCountsNoInsertedCharacters(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Middleware.Inject = false }))
 	learn(t, l, fact(t, "%s", retryFact), pinned(t, "Reply in French."))
 	l.Assemble(context.Background(), ken.Turn{Session: "dry", Messages: []ken.Message{{Role: "user", Text: question}}})
-	ev := events(t, l, "dry")[0]
+	ev := events(t, l, "", "dry")[0]
 	if ev.ContextChars != len(question) || ev.KnowledgeIncluded != 1 || ev.MemoryIncluded != 1 {
 		t.Errorf("%+v", ev)
 	}
@@ -146,7 +146,7 @@ func TestEventsAreApartBySession(t *testing.T) {
 		l.Assemble(context.Background(), ken.Turn{Session: session, Messages: []ken.Message{{Role: "user", Text: "and " + session}}})
 	}
 	for session, n := range map[string]int{"a": 2, "b": 1, "../../up": 1} {
-		if got := events(t, l, session); len(got) != n || got[0].SessionID != session {
+		if got := events(t, l, "", session); len(got) != n || got[0].SessionID != session {
 			t.Errorf("%s: %d events, want %d", session, len(got), n)
 		}
 	}

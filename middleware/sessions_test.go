@@ -261,11 +261,11 @@ func TestCompressedAnswers(t *testing.T) {
 	wantSaid(t, l, "s1", "user: How often?", "assistant: Three times.")
 }
 
-// Other paths, failures, and turns without a session leave nothing.
+// Other paths, failures and incognito turns leave nothing.
 func TestWhatIsNotJournaled(t *testing.T) {
 	l := open(t, settings())
 	p := serve(t, "Three times.")
-	c := converse(t, l, p, ken.Turn{})
+	c := converse(t, l, p, ken.Turn{Incognito: true})
 	c.ask(question, false)
 	c = converse(t, l, p, ken.Turn{Session: "s1"})
 	c.url = p.URL + "/v1/embeddings"

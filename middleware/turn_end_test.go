@@ -77,7 +77,7 @@ func TestMemoryIncludedIsNeverAboveMemoryLoaded(t *testing.T) {
 	}
 	learn(t, l, pinned(t, "Reply in French."))
 	l.Assemble(t.Context(), ken.Turn{Session: "o", Messages: []ken.Message{{Role: "user", Text: question}}})
-	ev := events(t, l, "o")[0]
+	ev := events(t, l, "", "o")[0]
 	if ev.MemoryIncluded != 2 || ev.MemoryLoaded != 2 {
 		t.Errorf("%d of %d loaded are in the block", ev.MemoryIncluded, ev.MemoryLoaded)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
@@ -354,5 +355,24 @@ func TestTheSameClaimAgain(t *testing.T) {
 		}
 		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine.","tags":["shop"]}`).want(http.StatusCreated)
 		k.ask(http.MethodPost, "/api/claims", `{"text":"The clerk counts at nine.","evidence":[]}`).problem(http.StatusBadRequest, "invalid", "evidence")
+	}
+}
+
+// A claim that no turn could ever show is refused, and a kind that is written wrongly.
+func TestClaimsThatNoTurnShows(t *testing.T) {
+	k := newKit(t)
+	for name, r := range map[string]api.LearnRequest{
+		"entity":  {Text: "The entity gateway times out after 30 seconds.", Kind: ken.KindEntity},
+		"alias":   {Text: "The ledger is also called book.", Kind: ken.KindAlias},
+		"slip":    {Text: "The proxy times out after 30 seconds.", Kind: "facts"},
+		"expired": {Text: "The proxy times out after 30 seconds.", ExpiresAt: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		if got := k.ask(http.MethodPost, "/api/claims", r); got.status/100 != 4 {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	own := k.learn("The lamp is green.", func(r *api.LearnRequest) { r.Kind = "note" })
+	if own.Kind != "note" {
+		t.Errorf("a kind of its own became %s", own.Kind)
 	}
 }

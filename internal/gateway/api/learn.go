@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/spelling"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -83,6 +84,12 @@ func (a *API) learn(c *call) (*reply, error) {
 	if want.Kind == ken.KindDocument {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
+	if err := checkKind(want.Kind); err != nil {
+		return nil, err
+	}
+	if now := a.o.Now(); !want.ExpiresAt.IsZero() && !want.ExpiresAt.After(now) {
+		return nil, invalid("expires_at", "a time that has passed", "Give a time after "+now.UTC().Format(time.RFC3339)+", or leave it out.")
+	}
 	if want.Evidence == nil {
 		want.Evidence = []ken.Evidence{c.assertion()}
 	}
@@ -134,6 +141,24 @@ func (a *API) learn(c *call) (*reply, error) {
 		rep.header = map[string]string{"Location": Prefix + "claims/" + id}
 		return rep, nil
 	})
+}
+
+// kinds are the kinds that a request may write, apart from kinds of a program's own.
+var kinds = []string{string(ken.KindFact), string(ken.KindHot), string(ken.KindEpisode), string(ken.KindPlaybook), string(ken.KindFinding),
+	string(ken.KindPattern), string(ken.KindDecision), string(ken.KindObjective)}
+
+// checkKind refuses the kinds that no turn shows as a claim, and names that look like a slip.
+func checkKind(k ken.Kind) error {
+	switch k {
+	case ken.KindEntity, ken.KindDependency, ken.KindAlias:
+		return &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "claims of kind " + string(k) + " are made when things are named", Try: "Use ken entity, or name the thing in about."}
+	}
+	for _, known := range kinds {
+		if spelling.Distance(string(k), known) == 1 {
+			return invalid("kind", "no kind of Ken's", "Did you mean "+known+"?")
+		}
+	}
+	return nil
 }
 
 // write writes a claim in the caller's name: as a person with the right operate, otherwise as an

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
@@ -176,11 +177,24 @@ func InMemory(kind ken.Kind) bool { return kind == ken.KindPattern || kind == ke
 // missing; the rest of the list is valid.
 func (d *Desk) Attention(ctx context.Context, all bool) (items []attention.Item, unread, err error) {
 	items, err = attention.List(ctx, d.s, d.s.Shelf(), attention.Options{Now: d.o.Now(), All: all})
+	if owner := d.s.Owner(); owner != d.l.Config().Knowledge.Owner { // otherwise the commands would look at the configured owner's claims
+		if !plainWord.MatchString(owner) {
+			owner = "'" + strings.ReplaceAll(owner, "'", `'\''`) + "'"
+		}
+		for i := range items {
+			for j, c := range items[i].Commands {
+				items[i].Commands[j] = strings.Replace(c, "ken ", "ken --owner "+owner+" ", 1)
+			}
+		}
+	}
 	if errors.Is(err, ken.ErrCorrupt) {
 		return items, err, nil
 	}
 	return items, nil, err
 }
+
+// plainWord matches what a shell takes as it is.
+var plainWord = lazyregexp.New(`^[A-Za-z0-9._@+:=-]+$`)
 
 // Dismiss hides an item until something about it changes. The claims are not changed.
 // Dismissing an item again changes nothing. It returns ErrNotFound for an unknown id.
