@@ -74,7 +74,7 @@ type Claim struct {
 	Actor    Actor    `json:"actor,omitzero"`
 	Domain   string   `json:"domain,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	Entities []string `json:"entities,omitempty"` // what it is about, the primary one first, as written; spell them with analysis.Entity to compare
+	Entities []string `json:"entities,omitempty"` // what it is about, the primary one first, as written; they are compared without regard to case, plural and separators
 	Aspect   string   `json:"aspect,omitempty"`   // of the primary entity
 
 	// Constraint marks a rule. A rule is included in every turn that is about one of its

@@ -46,8 +46,8 @@ func IsLocal(e Embedder) bool {
 
 // IsInline reports whether e is fast enough to call while a caller waits, that is,
 // microseconds per text: it is local, and has no method Background() bool that returns
-// true. Call any other embedder through a [Guard] in a turn, and in the background
-// otherwise.
+// true. A layer calls any other embedder in a turn only behind a circuit breaker and until the turn's
+// deadline, and in the background otherwise.
 func IsInline(e Embedder) bool {
 	b, ok := e.(interface{ Background() bool })
 	return IsLocal(e) && !(ok && b.Background())

@@ -20,7 +20,7 @@
 //	X-Ken-Key               a key of gateway.keys; Authorization and x-api-key can hold it too
 //	X-Ken-Owner             the owner of the knowledge, if no keys are configured
 //	X-Ken-Project           the project, if the key names none
-//	X-Ken-Session           the session; see wire.SessionOf for other names of it
+//	X-Ken-Session           the session; without it, ids that agents send, and then the beginning of the conversation
 //	X-Ken-Agent, -Branch    the calling agent, and its branch of the project
 //	X-Ken-Scopes            scopes, separated by commas, that narrow what the turn may see
 //

@@ -8,12 +8,11 @@
 //
 // Insertions are blocks of text and their places in the conversation. The conversation itself
 // is never rewritten. Package goopenai inserts the blocks into the requests of a go-openai
-// client. Layer.Transport is an http.RoundTripper for any SDK of OpenAI's or Anthropic's API. A
-// gateway that forwards model calls is made of Exchange, and so is a Transport.
+// client. Layer.Transport is an http.RoundTripper for any SDK of OpenAI's or Anthropic's API.
 //
 // A block is composed once a turn. The later requests of that turn, and of the turns after it,
 // carry the block at the same place, byte for byte, so that the provider's prompt cache stays
-// valid: see blocks.go.
+// valid.
 //
 // The layer fails open. A stage that fails, panics or is late is left out, the turn goes on,
 // and the receipt says so.

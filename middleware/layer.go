@@ -44,7 +44,7 @@ const rememberedTurns = 4096
 //
 // A chat loop needs Transport, or Assemble and Answered. A program that reads or writes knowledge
 // itself calls Remember and Recall. The other methods are for programs that manage sessions and
-// claims. Operator has the methods for inspecting operator.
+// claims. Operator has the methods of Ken's own programs.
 type Layer struct {
 	distrusts atomic.Bool // see operator.DistrustUser
 	o         Options

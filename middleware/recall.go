@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -297,8 +298,9 @@ func (l operator) SessionClaims(ctx context.Context, s store.Engine, info *sessi
 // it is a rule, is determined from the text.
 //
 // Owner, project, session and agent come from the turn in ctx: see ken.WithTurn. Without an owner
-// there, the configured one is used; see Options.RequireOwner. The statement counts as asserted by that person. If the turn names
-// an agent, it counts as asserted by the agent, and is not a rule until a person approves it.
+// there, the configured one is used; see Options.RequireOwner. The statement counts as asserted by that
+// person. If the turn names an agent, it counts as asserted by the agent, and is not a rule until a
+// person approves it.
 //
 // change may set further fields of the claim, such as its Key or Evidence, before it is written. A
 // claim with an existing key becomes a new version. Remember returns ErrInvalid for an empty text,
@@ -358,7 +360,7 @@ func (l *Layer) refusePersonsKey(ctx context.Context, owner, key string) error {
 
 // Recall answers a question with the claims that are relevant to it, best first. Owner and scopes
 // come from the turn in ctx: see ken.WithTurn. change may narrow the search, for example by Limit
-// or Filter. It returns errors of opening the owner's store and of reading claims, and ctx's error.
+// or Filter. It returns ErrInvalid for an empty question and an unknown mode, errors of opening the owner's store and of reading claims, and ctx's error.
 func (l *Layer) Recall(ctx context.Context, question string, change ...func(*RecallQuery)) (RecallAnswer, error) {
 	t, _ := ken.TurnFrom(ctx)
 	q := RecallQuery{Owner: t.Owner, Question: question, Filter: ken.Filter{Scopes: t.Scopes, Unscoped: true}}
@@ -367,6 +369,14 @@ func (l *Layer) Recall(ctx context.Context, question string, change ...func(*Rec
 	}
 	if err := l.Operator().CheckOwner(q.Owner); err != nil {
 		return RecallAnswer{}, err
+	}
+	if strings.TrimSpace(q.Question) == "" {
+		return RecallAnswer{}, &ken.Error{Code: ken.CodeInvalid, Field: "question", Msg: "the question is empty", Try: "Say what to look for."}
+	}
+	if q.Mode != "" {
+		if _, err := ken.ParseMode(string(q.Mode)); err != nil {
+			return RecallAnswer{}, err
+		}
 	}
 	return l.Operator().Search(ctx, q)
 }

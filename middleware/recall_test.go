@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -371,4 +373,35 @@ func (c *client) post(body string) string {
 		c.t.Errorf("trailers: %v", resp.Trailer)
 	}
 	return c.m.last()
+}
+
+func TestRecallRefuses(t *testing.T) {
+	l := open(t, settings())
+	for field, ask := range map[string]func() error{
+		"question": func() error { _, err := l.Recall(t.Context(), " \n"); return err },
+		"mode": func() error {
+			_, err := l.Recall(t.Context(), "Which port?", func(q *middleware.RecallQuery) { q.Mode = "fuzzy" })
+			return err
+		},
+	} {
+		var e *ken.Error
+		if err := ask(); !errors.As(err, &e) || e.Field != field || !errors.Is(err, ken.ErrInvalid) || e.Try == "" {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func TestOpenNeedsAFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{file, filepath.Join(t.TempDir(), "missing")} {
+		if _, err := middleware.Open(t.Context(), middleware.Options{Root: root}); !errors.Is(err, ken.ErrNotFound) || ken.Hint(err) == "" {
+			t.Errorf("%s: %v", root, err)
+		}
+		if _, err := os.Stat(filepath.Join(root, ".ken")); err == nil {
+			t.Errorf("%s was made", root)
+		}
+	}
 }

@@ -43,8 +43,8 @@ type State struct {
 	at        *progress        // nil in a dry run
 }
 
-// DryRun reports whether this is a dry run: see operator.DryRun. A middleware should then leave no
-// trace.
+// DryRun reports whether this is a dry run, which shows what a turn would get. A middleware should then
+// leave no trace.
 func (st *State) DryRun() bool { return st.dryRun != nil }
 
 // Handler processes a turn.

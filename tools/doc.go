@@ -1,11 +1,11 @@
 // Package tools provides Ken's tools for agents: search the knowledge, learn, verify and
 // dispute claims, and explain why a claim was injected. A [Registry] holds the tools for
 // every interface: function calling (its method OpenAI, and package openaitools for
-// go-openai) and MCP (package internal/tools/mcpserver).
+// go-openai) and MCP (ken mcp, ken serve).
 //
 // A tool has a name, a description, Go types for its arguments and its answer, an effect on the
-// knowledge, and a required right. Schemas are derived from the types. To add a tool, write a file
-// that calls [Define] and add a line to registry.go, or call [Registry.Add].
+// knowledge, and a required right. Schemas are derived from the types. To add a tool, call
+// [Define] and [Registry.Add].
 //
 // # The caller
 //
@@ -29,7 +29,7 @@
 // # Which tools are listed
 //
 // A list of tools is part of every request of an agent and costs tokens. A [Profile] therefore says
-// which tools are listed: see Caller.Offer, [Select] and caller.go. It does not limit rights. Two
+// which tools are listed: see Caller.Offer and [Select]. It does not limit rights. Two
 // older tool names are not listed, but still work.
 //
 // # Answers
