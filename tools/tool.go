@@ -49,10 +49,10 @@ type Output interface {
 }
 
 // Define creates a tool from a function. In and Out are structs. Their JSON names, types and
-// jsonschema tags (descriptions) determine the schemas, and a rule tag narrows a field. A rule tag is a list
-// such as rule:"enum=a|b;chars=2000", of: enum, min and max of a number, chars (maximum code points),
-// filled (not empty), items (maximum of an array) and default. do gets validated arguments. Define panics for an invalid Spec, and for types without
-// a schema.
+// jsonschema tags (descriptions) determine the schemas, and a rule tag narrows a field. It is a list
+// such as rule:"enum=a|b;chars=2000". Its parts are enum, min and max of a number, chars (the most code
+// points of a string), filled (not empty), items (the most elements of an array) and default. do gets
+// validated arguments. Define panics for an invalid Spec, and for types without a schema.
 func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in In) (Out, error)) Tool {
 	t := Tool{Spec: s}
 	var err error
