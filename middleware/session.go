@@ -64,6 +64,12 @@ func (s *Session) Learn(ctx context.Context, text string, evidence []ken.Evidenc
 	})
 }
 
+// Recall returns up to limit claims of the session's or the branch's store that bear on a question, best
+// first, without disputed ones; 0 means 5. Layer.Recall ranks as a turn does. Errors are those of the store.
+func (s *Session) Recall(ctx context.Context, question string, limit int) ([]ken.Claim, error) {
+	return s.h.Recall(ctx, question, session.RecallOptions{Limit: limit})
+}
+
 // Verify marks a claim as verified, with more evidence for it. Errors are those of the store, such as
 // ErrNotFound.
 func (s *Session) Verify(ctx context.Context, id string, evidence ...ken.Evidence) error {

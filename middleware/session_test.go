@@ -29,6 +29,12 @@ func TestSession(t *testing.T) {
 	if id, err := b.Learn(t.Context(), "The ledger listens on 9000.", []ken.Evidence{ken.FromMessage("s1", "m1", "")}); id != "" || err != nil {
 		t.Errorf("a branch that discards learned %q, %v", id, err)
 	}
+	if found, err := b.Recall(t.Context(), "ledger port", 0); len(found) > 0 || err != nil {
+		t.Errorf("a branch that discards recalls %+v, %v", found, err)
+	}
+	if found, err := s.Recall(t.Context(), "Which port does the ledger listen on?", 0); len(found) != 1 || err != nil {
+		t.Errorf("the session recalls %+v, %v", found, err)
+	}
 	if s.Turn().Branch != "" || b.Turn().Branch != "trial" {
 		t.Errorf("branches %q and %q", s.Turn().Branch, b.Turn().Branch)
 	}
