@@ -100,7 +100,8 @@ func (k *Knowledge) keys() []key {
 			"Whether a rule about a named thing that the user states in a session applies at once. Set it to true if one person owns the "+
 				"store and all its sessions. false: the rule waits for ken memory review. auto: true in ken chat and in a gateway on loopback "+
 				"without keys, unless a program started the gateway with --child or --shared. auto is false for an agent's hooks, because a "+
-				"program may have written the message.").withConsentRule(needsConsent("whose words become rules")),
+				"program may have written the message. What the process that received a session decided holds whichever process harvests it. "+
+				"Only rules of the configured owner apply at once; those of other owners, such as with X-Ken-Owner, wait for review.").withConsentRule(needsConsent("whose words become rules")),
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false: keep only its summary, findings and patterns."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),

@@ -75,17 +75,17 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 // trustsUser reports whether statements of the session's user may become rules. id is the session.
 func (t auditedStore) trustsUser(ctx context.Context, id string) bool {
 	k := &t.l.cfg.Knowledge
-	if !k.TrustsUser() || t.l.distrusts.Load() || t.owner != k.Owner {
+	if k.TrustUser != nil && !*k.TrustUser || t.l.distrusts.Load() || t.owner != k.Owner {
 		return false
 	}
 	if k.TrustsAnyTurn() || id == "" {
-		return true
+		return k.TrustsUser()
 	}
 	info, err := t.l.Operator().Journal(t.owner).Info(ctx, id)
 	if err != nil {
 		t.l.o.Log.Warn("read whether a session's user is trusted", "session", id, "cause", err)
 	}
-	return err == nil && !info.DistrustUser
+	return err == nil && !info.DistrustUser && (k.TrustsUser() || info.TrustUser)
 }
 
 // saidByUser reports whether all of a claim's evidence are statements of the session's user.

@@ -201,7 +201,7 @@ func (l operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 // created.
 func (l operator) Handle(t ken.Turn) *session.Session {
 	t.Owner = l.ownerOrDefault(t.Owner)
-	return l.sessionHandle(t.Owner, sessionAbout(&t))
+	return l.sessionHandle(t.Owner, l.sessionAbout(&t))
 }
 
 // toolResultWindow is the number of a request's last messages that are searched for answers of

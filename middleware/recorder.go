@@ -227,7 +227,7 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
 	if l.usesSession(t) {
 		r.journaled, r.incognito = true, t.Incognito
-		r.about, r.messages, r.signals, r.focal = sessionAbout(t), journalCopy(t.Messages), a.Receipt.Signals, a.Receipt.Focal
+		r.about, r.messages, r.signals, r.focal = l.sessionAbout(t), journalCopy(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // if blocks are not injected, the model never sees the items
 			r.items = a.Receipt.Items
 			r.block, r.decision = a.decision.storedBlock(), a.decision
@@ -297,14 +297,15 @@ func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read f
 		response = ""
 	}
 	if l.usesSession(t) {
-		l.recorder.add(record{owner: t.Owner, about: sessionAbout(t), answer: read, answerBytes: heldBytes, responseID: response, journaled: true, incognito: t.Incognito})
+		l.recorder.add(record{owner: t.Owner, about: l.sessionAbout(t), answer: read, answerBytes: heldBytes, responseID: response, journaled: true, incognito: t.Incognito})
 	}
 }
 
 // sessionAbout describes the session of a turn. If the turn has exactly one scope, what is learned
 // in the session applies to that scope. Otherwise it applies everywhere.
-func sessionAbout(t *ken.Turn) session.About {
-	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Key: t.Key, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser}
+func (l *Layer) sessionAbout(t *ken.Turn) session.About {
+	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Key: t.Key, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser,
+		TrustUser: l.cfg.Knowledge.TrustsUser() && !l.cfg.Knowledge.TrustsAnyTurn() && !l.distrusts.Load() && !t.DistrustUser}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
 	}

@@ -121,7 +121,7 @@ func (l operator) Session(t ken.Turn) *session.Session {
 	if l.keepsMessages(&t) {
 		l.maintainSessions(t.Owner) // a session that gets messages through Session.Add ends with the layer
 	}
-	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
+	return l.newHandle(t.Owner, l.sessionAbout(&t), t.Incognito)
 }
 
 func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {

@@ -78,3 +78,38 @@ func TestARuleThatAUserSaysInASession(t *testing.T) {
 		}
 	}
 }
+
+// What a process that serves one person received becomes the same rules in whichever process harvests it,
+// unless another process that serves nobody in particular took part.
+func TestRulesOfASessionThatAnotherProcessHarvests(t *testing.T) {
+	for name, second := range map[string]bool{"one process": false, "a second one": true} {
+		root := t.TempDir()
+		at := func(o *middleware.Options) { o.Root, o.Brief = root, true }
+		trusting := open(t, settings(func(c *config.Config) {
+			c.Harvest.AtOnce = false // as after a crash
+			c.Knowledge.TrustUserUnlessSet()
+		}), at)
+		c := converse(t, trusting, serve(t, "Noted."), ken.Turn{Session: "s"})
+		c.ask("Never deploy the payments service on Fridays.", false)
+		c.answered("Noted.")
+		if err := trusting.Close(); err != nil {
+			t.Fatal(err)
+		}
+		other := open(t, settings(), func(o *middleware.Options) { o.Root = root })
+		if second {
+			if _, err := other.Session(ken.Turn{Session: "s"}).Add(t.Context(), ken.Message{Role: "user", Text: "Thanks for the help."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := other.End(t.Context(), "", "s"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Harvest(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		found, err := other.Recall(t.Context(), "May I deploy the payments service on Fridays?")
+		if err != nil || len(found.Claims) == 0 || found.Claims[0].Constraint == second || found.Claims[0].RuleCandidate != second {
+			t.Errorf("%s: %+v, %v", name, found.Claims, err)
+		}
+	}
+}

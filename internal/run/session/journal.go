@@ -226,7 +226,7 @@ func (a *About) update(b *About) {
 	if a.Key != b.Key { // neither key's caller may read what the other one said
 		a.Key = ""
 	}
-	a.DistrustUser = a.DistrustUser || b.DistrustUser
+	a.DistrustUser, a.TrustUser = a.DistrustUser || b.DistrustUser, a.TrustUser && b.TrustUser
 	if !b.Scope.IsZero() {
 		a.Scope = b.Scope
 	}

@@ -37,6 +37,9 @@ type About struct {
 	Scopes  []ken.Scope `json:"scopes,omitempty"`
 
 	DistrustUser bool `json:"distrust_user,omitempty"` // see ken.Turn; once set by a turn, it stays set
+	// TrustUser says that all processes that received the session trusted its user because each served
+	// one person; see knowledge.trust_user. So it does not matter which process harvests it.
+	TrustUser bool `json:"trust_user,omitempty"`
 }
 
 // State is the state of a session.
