@@ -96,9 +96,9 @@ func judge(s *sentence, toAgent bool) verdict {
 	if toAgent && !has(w, len(w), self) && !hasVerb(w) {
 		return refused(reasonEmpty)
 	}
-	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
+	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && isLeftToDo(w)}
 	for _, k := range sorts {
-		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent) {
+		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent || v.open) {
 			continue
 		}
 		if i := k.phrases.in(w); i >= 0 && i < k.within && !negated(w, i) {
@@ -151,6 +151,18 @@ func saysWhoIAm(w []word, begins bool) bool {
 var leftToDo = list(`still need to, still needs, still have to, still has to, still owe, still waiting, still missing, still to do, still open, left to do, not done yet, isn't done, isn't finished, aren't bought, haven't bought,
 	haven't written, haven't sent, haven't done, haven't got, haven't started, hasn't started, hasn't been, not started, need to find, has to be loosened, is missing, are missing, what's missing, for later, someone has to, somebody has to, to be done,
 	that's mine, is on my list, is pending, are pending, todo, to-do, yet to be, remains to be, is next, before the release, has to go, have to go, must still`)
+
+// isLeftToDo reports whether a sentence says that something has still to be done, and not where something goes each
+// time: "Refunds have to go to PayPal."
+func isLeftToDo(w []word) bool {
+	i := leftToDo.in(w)
+	return i >= 0 && (goesTo.starts(w[i:]) == 0 || has(w[i:], len(w)-i, deadlines))
+}
+
+var (
+	goesTo    = list("has to go to, have to go to")
+	deadlines = set("by before until today tomorrow still")
+)
 
 // chatter returns the reason why a sentence to an agent is no statement: it is a quotation, an
 // exclamation, a joke, or a report of something that is broken right now. It returns "" if the

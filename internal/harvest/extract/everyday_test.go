@@ -124,6 +124,18 @@ func TestShortPersonalFacts(t *testing.T) {
 	})
 }
 
+// What is left to do is a task and no rule, and where something goes each time is a rule and no task.
+func TestTasksAndRules(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"The parish newsletter still needs to be printed, but Otto does that.", "fact: Still to do: The parish newsletter still needs to be printed, but Otto does that."},
+		{"The greenhouse roof still has to be repaired, the neighbours lend us a ladder.", "fact: User: Still to do: The greenhouse roof still has to be repaired, the neighbours lend us a ladder."},
+		{"The deposit has to go to my savings account, not to the card.", "constraint: User: The deposit has to go to my savings account, not to the card."},
+		{"Crash dumps have to go to the Sentry project of the mobile team.", "fact: Crash dumps have to go to the Sentry project of the mobile team."},
+		{"The visa form has to go to the embassy in Bern by Friday.", "fact: Still to do: The visa form has to go to the embassy in Bern by Friday."},
+		{"The mailboxes must be emptied at least once a week by the Oslo team.", "constraint: The mailboxes must be emptied at least once a week by the Oslo team."},
+	})
+}
+
 func TestWishesAndHearsay(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"I wish we had Kubernetes", ""},
