@@ -77,7 +77,7 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reasonQuoted)
 		}
 	}
-	if toAgent && saysWhoIAm(w, s.start == 0) {
+	if toAgent && (saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w)) {
 		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
 	}
 	if toAgent {
@@ -110,41 +110,6 @@ func judge(s *sentence, toAgent bool) verdict {
 		v.confidence = 0.5
 	}
 	return v
-}
-
-// longestTrait is the maximum number of words of such a short sentence about the speaker.
-const longestTrait = 5
-
-// saysWhoIAm reports whether a sentence says in few words what the speaker is: "I'm vegetarian", "born in 1990". Only
-// the first sentence of a message may leave out the speaker; another may be about somebody else.
-func saysWhoIAm(w []word, begins bool) bool {
-	if len(w) > longestTrait {
-		return false
-	}
-	first, n := w[0].low, 1
-	switch {
-	case traits[first]: // "vegan since 2019"
-		return begins && (len(w) == 1 && first != "single" && first != "blind" || low(w, 1) == "since")
-	case first == "born" || first == "allergic":
-		return begins && len(w) > 2 && (low(w, 1) == "in" || low(w, 1) == "to")
-	case (first == "i" || first == "we") && low(w, 1) == "have":
-		return len(w) < 5 && kin[low(w, len(w)-1)] && (amount(w, 2) > 0 || len(w) == 3)
-	case first == "i" && (low(w, 1) == "am" || low(w, 1) == "work"):
-		n = 2
-	case first != "i'm":
-		return false
-	}
-	if low(w, 1) == "work" {
-		return len(w) == 3 && (low(w, 2) == "nights" || low(w, 2) == "weekends" || low(w, 2) == "part-time" || low(w, 2) == "remotely")
-	}
-	article := low(w, n) == "a" || low(w, n) == "an"
-	if article || low(w, n) == "not" {
-		n++
-	}
-	is := low(w, n)
-	last := n == len(w)-1
-	return traits[is] && (last || low(w, n+1) == "since") || article && last && !noOffice[is] && !vague()[analysis.Stem(is)] ||
-		last && len(is) == 2 && is >= "14" && numbered(is) && digit(is[1])
 }
 
 // leftToDo lists phrases for something that has still to be done.

@@ -136,6 +136,71 @@ func TestTasksAndRules(t *testing.T) {
 	})
 }
 
+func TestWhatEnded(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"I'm not vegetarian any more.", "fact: User: I'm not vegetarian any more."},
+		{"I am not vegan anymore.", "fact: User: I am not vegan anymore."},
+		{"I'm no longer single.", "fact: User: I'm no longer single."},
+		{"I'm not a nurse any longer.", "fact: User: I'm not a nurse any longer."},
+		{"Rex died last month.", "fact: Rex died last month (February 2026)."},
+		{"My dog Rex died.", "fact: User: My dog Rex died."},
+		{"Bob left the company.", "fact: Bob left the company."},
+		{"Lena Vogt has left the team.", "fact: Lena Vogt has left the team."},
+		{"Our manager Tom retired.", "fact: User: Our manager Tom retired."},
+		{"Our cat passed away in May.", "fact: User: Our cat passed away in May."},
+		{"Priya was laid off last week.", "fact: Priya was laid off last week (the week of 23 February 2026)."},
+
+		{"Mara is no longer vegan.", "fact: Mara is no longer vegan."},
+		{"Sara left the company.", "fact: Sara left the company."},
+
+		{"I'm not hungry any more.", ""},
+		{"I'm not tired anymore.", ""},
+		{"I'm not sure any more.", ""},
+		{"Jenkins died.", ""},
+		{"Jenkins died last night.", ""},
+		{"My phone died.", ""},
+		{"My laptop died last week.", ""},
+		{"The server died last month.", ""},
+		{"Bob left a comment.", ""},
+		{"Bob left the meeting.", ""},
+		{"Everybody left the company.", ""},
+		{"He left the team.", ""},
+		{"Nobody was fired.", ""},
+		{"Somebody died last week.", ""},
+		{"Did Bob leave the company?", ""},
+		{"Imagine Bob left the company.", ""},
+		{"If Bob left the company, who would know?", ""},
+		{"Maybe Bob left the company.", ""},
+	})
+}
+
+func TestWhatOthersAreAndLike(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Sara hates mushrooms.", "fact: Sara hates mushrooms."},
+		{"Nina can't stand Kraftwerk.", "fact: Nina can't stand Kraftwerk."},
+		{"Otto doesn't eat pork.", "fact: Otto doesn't eat pork."},
+		{"My brother loves jazz.", "fact: User: My brother loves jazz."},
+		{"Emil is vegetarian.", "fact: Emil is vegetarian."},
+		{"Rob is a vegetarian now.", "fact: Rob is a vegetarian now."},
+		{"My boss is a runner.", "fact: User: My boss is a runner."},
+		{"My dog Bello is deaf.", "fact: User: My dog Bello is deaf."},
+
+		{"Otto loves it.", ""},
+		{"Sara likes the idea.", ""},
+		{"Rob hates me.", ""},
+		{"My cat loves you.", ""},
+		{"Lena is tired.", ""},
+		{"Rob is a bit of a nerd.", ""},
+		{"My friend is a mess.", ""},
+		{"My printer is deaf.", ""},
+		{"The pod is single.", ""},
+		{"Nobody is single.", ""},
+		{"He is vegan.", ""},
+		{"Imagine Sara hates mushrooms.", ""},
+		{"Who hates mushrooms?", ""},
+	})
+}
+
 func TestWishesAndHearsay(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"I wish we had Kubernetes", ""},

@@ -47,7 +47,7 @@ func (k *candidate) prefix() string {
 		return k.from.name + ": "
 	}
 	words := wordsOf(k.text)
-	if k.sort != draft.Instruction && !k.brief && !has(words, len(words), self) && !has(words, len(words), other) {
+	if k.sort != draft.Instruction && !(k.brief && omitsSpeaker(words)) && !has(words, len(words), self) && !has(words, len(words), other) {
 		return ""
 	}
 	return userName + ": "
