@@ -243,6 +243,8 @@ func instruction(w []word) (verdict, bool) {
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
+	case consults(w):
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true
 	case forbids.starts(w) > 0 && (now || needsContext(w, false) || len(w) < 3):
@@ -250,15 +252,34 @@ func instruction(w []word) (verdict, bool) {
 	case forbids.starts(w) > 0, orders && !now && !needsContext(w[2:], false):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
-		if choices.in(w) >= 0 || len(w) <= 4 && first == "use" {
+		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || len(w) <= 4 && first == "use" {
 			return verdict{sort: draft.Instruction, confidence: 0.65}, true
 		}
 	}
 	return verdict{}, false
 }
 
-// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?"
-// It reports whether the sentence asks for a rule. Other requests stay as they are.
+// consults reports whether a sentence says when the user wants to be asked, and when not: "If a migration is needed, ask me
+// first." "You may deploy to staging without asking."
+func consults(w []word) bool {
+	if n := mayYou.starts(w); n > 0 {
+		return unasked.in(w) > n && !has(w, len(w), pronouns) && forNow.in(w) < 0
+	}
+	if !conditions[w[0].low] || has(w, len(w), pronouns) || forNow.in(w[:len(w)-1]) >= 0 {
+		return false
+	}
+	for i := 2; i+1 < len(w); i++ {
+		if w[i].comma {
+			next := w[i+1:]
+			n := askMe.starts(next)
+			return n > 0 && n == len(next)
+		}
+	}
+	return false
+}
+
+// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?", or to what is
+// to be remembered. It reports whether the sentence asks for one of these. Other requests stay as they are.
 func politeRule(s *sentence) bool {
 	n := asksFor.starts(s.words)
 	rest := s.words[n:]
@@ -266,6 +287,15 @@ func politeRule(s *sentence) bool {
 		return false
 	}
 	verb := rest[0].low
+	if k := max(remembers.starts(rest), reminds.starts(rest)); k > 1 && k+2 < len(rest) { // not: "remember that time in Rome"
+		if !rest[k].upper && !self[rest[k].low] && rest[k].low != "the" || rest[k-1].low != "that" || needsContext(rest[k:], false) {
+			return false
+		}
+		if reminds.starts(rest) > 0 {
+			return s.demand(rest[k].start)
+		}
+		return s.demand(rest[0].start)
+	}
 	lasts := ordersAlways(rest) || hereafter.in(rest) > 0 && (imperatives[verb] || manners[verb])
 	if n == 2 { // "Would you never eat meat?" may be a question
 		lasts = lasts && (manners[verb] || manners[rest[1].low])
@@ -273,7 +303,12 @@ func politeRule(s *sentence) bool {
 	if !lasts || pronouns[low(rest, 2)] || needsContext(rest[1:], false) {
 		return false
 	}
-	s.cutTo(rest[0].start)
+	return s.demand(rest[0].start)
+}
+
+// demand cuts a question to what it asks for, from byte i on. It returns true.
+func (s *sentence) demand(i int) bool {
+	s.cutTo(i)
 	s.cutAt(len(strings.TrimRight(s.text, "?")))
 	s.full, s.asks = s.text, false
 	return true

@@ -543,6 +543,9 @@ func hasCredential(s *sentence) bool {
 		if w := s.words[i].low; !credentials[w] && !(w == "key" && (before == "api" || before == "private" || before == "access")) {
 			continue
 		}
+		if credentialParts[low(s.words, i+1)] && credentialCues[low(s.words, i+2)] && !numbered(s.text[s.words[i].end:]) { // "the API key header is X-Api-Key"
+			continue
+		}
 		for k, w := range s.words[i:min(i+7, len(s.words))] { // "the password of the backup is …"
 			if k > 0 && credentialCues[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
 				return true
@@ -551,6 +554,9 @@ func hasCredential(s *sentence) bool {
 	}
 	return false
 }
+
+// credentialParts are words after the name of a credential that make it the name of something else.
+var credentialParts = set("header headers field fields parameter policy manager form page screen rotation length dialog prompt")
 
 // credentialCues are words between the name of a credential and its value.
 var credentialCues = set("is are was were =")

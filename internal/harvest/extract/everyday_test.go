@@ -201,6 +201,43 @@ func TestWhatOthersAreAndLike(t *testing.T) {
 	})
 }
 
+func TestAskingFirst(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"If the budget exceeds 500 euros, ask me first.", "instruction: User: If the budget exceeds 500 euros, ask me first."},
+		{"When a customer wants a refund, check with me first.", "instruction: User: When a customer wants a refund, check with me first."},
+		{"Whenever a supplier raises a price, wait for my approval.", "instruction: User: Whenever a supplier raises a price, wait for my approval."},
+		{"You can book trains without asking, but flights need my approval.", "instruction: User: You can book trains without asking, but flights need my approval."},
+		{"You are allowed to restart the worker without my approval.", "instruction: User: You are allowed to restart the worker without my approval."},
+		{"Could you please remember that our lease ends on 3 May 2028?", "fact: User: Our lease ends on 3 May 2028"},
+		{"Could you remind me that my passport expires on 14 March 2027?", "fact: User: My passport expires on 14 March 2027"},
+		{"Keep British spelling and past tense throughout.", "instruction: User: Keep British spelling and past tense throughout."},
+		{"The API key header is X-Api-Key.", "fact: The API key header is X-Api-Key."},
+		{"The password manager is Bitwarden.", "fact: The password manager is Bitwarden."},
+		{"Can you please keep in mind that Lena is allergic to nuts?", "fact: Lena is allergic to nuts"},
+
+		{"If it fails, ask me first.", ""},
+		{"If you have questions, ask me first.", ""},
+		{"If anything is unclear, ask me.", ""},
+		{"If the migration fails, ask me what to do.", ""},
+		{"When you are done, ask me first.", ""},
+		{"You can do that without asking.", ""},
+		{"You may restart it without asking.", ""},
+		{"You can go now without asking me.", ""},
+		{"Could you remember that time we went to Rome?", ""},
+		{"Could you remind me that one name?", ""},
+		{"Could you remind me that it is broken?", ""},
+		{"Could you remind me to call Oslo?", ""},
+		{"Keep going throughout the night.", ""},
+		{"The API key header is sk-1234abc.", ""},
+		{"The API key header value is abc-def.", ""},
+		{"The password is hunter.", ""},
+		{"The token is stored in Vault.", ""},
+		{"Could you please remember to buy milk?", ""},
+		{"Could you please remember that it is broken?", ""},
+		{"Could you remember what I said about Rome?", ""},
+	})
+}
+
 func TestWishesAndHearsay(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"I wish we had Kubernetes", ""},
