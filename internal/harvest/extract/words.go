@@ -274,7 +274,7 @@ var decisions = list(`i decided, i've decided, i have decided, we decided, we've
 		let's not, let's skip, let's ship, let's add, let's build, let's do, let's start, let's target, let's avoid, let's write, go with, go for, i'm sticking with, we're sticking with, we opted, i opted`)
 
 // rules holds phrases of rules about things.
-var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, is required,
+var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, strictly forbidden, strictly prohibited, is prohibited, are prohibited, is required,
 		are required, is mandatory, at most, at least, no more than, no longer than, no fewer than, is limited to, are limited to, should never, should always, may only, can only, may not, cannot exceed, must never, must always`)
 
 // Hedges lower the confidence. Hypotheses are never statements.
