@@ -87,7 +87,7 @@ func (l *collector) message(s *speech) {
 	if l.toAgent && !pasted && lang != unreadLanguage {
 		listed, whole = l.lists(s, room)
 	}
-	answered := false
+	answered, madeUp, passing := false, false, 0 // passing is the end of a list that holds only now
 	var requests []ForgetRequest
 	defer func() {
 		if !answered {
@@ -105,6 +105,19 @@ func (l *collector) message(s *speech) {
 		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
 			l.drop[reasonQuoted]++
 			before = nil
+			continue
+		}
+		if madeUp = madeUp || l.toAgent && beginsPlay(&part); madeUp {
+			l.drop[reasonIf]++
+			before, question = nil, ""
+			continue
+		}
+		if part.start < passing || l.toAgent && holdsOnlyNow(&part) {
+			l.drop[reasonRequest]++
+			before, question = nil, ""
+			if i := slices.IndexFunc(whole, func(at [2]int) bool { return part.start >= at[0] && part.end <= at[1] }); i >= 0 {
+				passing = whole[i][1]
+			}
 			continue
 		}
 		if r, rest, ok := asksToForget(&part); ok && l.toAgent && !pasted {

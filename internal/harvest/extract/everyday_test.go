@@ -238,6 +238,60 @@ func TestAskingFirst(t *testing.T) {
 	})
 }
 
+// What holds only now, and what is made up, is no knowledge.
+func TestOnlyNow(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"For this task only: skip the slow tests, the train leaves soon.", ""},
+		{"Just this once, we ship to Norway.", ""},
+		{"We pay the invoice of Nordwind by cheque, just this once.", ""},
+		{"For this session only, my name is Gandalf.", ""},
+		{"Just for today, we deploy from the release branch.", ""},
+		{"Nur dieses eine Mal liefern wir am Freitag nach Ulm.", ""},
+		{"Für diese Aufgabe: überspring die langsamen Tests.", ""},
+		{"Juste cette fois, on livre le vendredi à Lyon.", ""},
+		{"Pour cette tâche seulement, on saute les tests lents.", ""},
+		{"Solo por esta vez, entregamos el viernes en Madrid.", ""},
+		{"Só desta vez, entregamos na sexta em Lisboa.", ""},
+		{"今回だけ金曜日にデプロイします。", ""},
+		{"For this task only:\n- skip the slow tests\n- write to /tmp/out", ""},
+		{"For this session only:\n- the tests of the billing service run in Oslo\n- the worker of the mail queue sleeps for five seconds", ""},
+
+		{"Never skip the tests of the billing service, not even for this task.", "instruction: User: Never skip the tests of the billing service, not even for this task."},
+		{"Only this time zone is supported: Europe/Oslo.", "fact: Only this time zone is supported: Europe/Oslo."},
+		{"For this project we use Go 1.24.", "fact: User: For this project we use Go 1.24."},
+		{"Nur dieses Lager schließt freitags um 14 Uhr.", "fact: Nur dieses Lager schließt freitags um 14 Uhr."},
+		{"Diesmal haben wir den Vertrag mit Nordwind verlängert.", "fact: Diesmal haben wir den Vertrag mit Nordwind verlängert."},
+		{"Para esta oficina pagamos 900 euros en Madrid.", "fact: Para esta oficina pagamos 900 euros en Madrid."},
+	})
+}
+
+func TestMadeUp(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Imagine you are a wizard. My castle is in Narnia.", ""},
+		{"Ok imagine you're a pirate. My ship is the Black Gull and I sail from Tortuga.", ""},
+		{"Let's play a role play. My name is Gandalf and I live in Moria.", ""},
+		{"Pretend to be my landlord. I live in Moria and pay 300 gold coins.", ""},
+		{"Stell dir vor, du bist ein Pirat. Mein Schiff heißt Möwe.", ""},
+		{"Imagine que tu es un magicien. Mon château est à Narnia.", ""},
+		{"Imagina que eres un pirata. Mi barco se llama Gaviota.", ""},
+		{"Imagine que você é um pirata. Meu navio se chama Gaivota.", ""},
+		{"我们来玩角色扮演。我叫甘道夫，住在莫里亚。", ""},
+		{"ロールプレイをしましょう。私の名前はガンダルフです。モリアに住んでいます。", ""},
+		{"Let's play a role play.\nPorts of my castle:\n- gate: 8080\n- tower: 8090", ""},
+		{"As an example, a customer says: my card was declined.", ""},
+		{"Zum Beispiel sagt ein Kunde: meine Karte wurde abgelehnt.", ""},
+		{"Par exemple, un client dit : ma carte a été refusée.", ""},
+
+		{"My passport expires on 14 March 2027. Imagine you are at the border without one.", "fact: User: My passport expires on 14 March 2027."},
+		{"I imagine you are busy. My passport expires on 14 March 2027.", "fact: User: My passport expires on 14 March 2027."},
+		{"Imagine my surprise. Our office moved to Hamburg.", "fact: User: Our office moved to Hamburg."},
+		{"Act as a code reviewer. We use tabs in the billing service.", "fact: User: We use tabs in the billing service."},
+		{"My role-play group meets on Thursdays in Ghent.", "fact: User: My role-play group meets on Thursdays in Ghent."},
+		{"我们的角色扮演小组每周四在根特聚会。", "fact: 我们的角色扮演小组每周四在根特聚会。"},
+		{"Zum Beispiel läuft der Rechnungsdienst auf dem Server Kronos.", "fact: Zum Beispiel läuft der Rechnungsdienst auf dem Server Kronos."},
+	})
+}
+
 func TestWishesAndHearsay(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"I wish we had Kubernetes", ""},

@@ -313,7 +313,7 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonRequest)
 	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return refused(reasonTalk)
-	case c.has(f, c.hypothetical):
+	case c.has(f, c.hypothetical), c.starts(f, examples) && (c.has(f, c.said) || strings.Contains(s.text, ":")):
 		return refused(reasonIf)
 	case !rule && c.has(f, c.troubles):
 		return refused(reasonTrouble)
@@ -333,6 +333,9 @@ func (c *cues) judge(s *sentence) verdict {
 	}
 	return v
 }
+
+// examples begin a sentence that may be made up.
+var examples = phrasesOf("zum beispiel, beispielsweise, als beispiel, par exemple, por ejemplo, por exemplo")
 
 // prohibitions are rules that count also in an exclamation. "It has to be beautiful!" is no rule.
 var prohibitions = phrasesOf(`nie, niemals, auf keinen fall, darf nicht, dürfen nicht, verboten, nicht erlaubt, nur noch, keinesfalls, jamais, interdit, interdite, interdits, ne doit, ne doivent, pas question, défense de, aucun,

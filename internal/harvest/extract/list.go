@@ -194,6 +194,10 @@ var (
 // the lists of sentences are.
 func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 	found, at, whole := lists(s.text)
+	play := len(s.text)
+	if i := slices.IndexFunc(s.parts, func(p sentence) bool { return beginsPlay(&p) }); len(found) > 0 && i >= 0 {
+		play = s.parts[i].start
+	}
 	for i := range found {
 		e := &found[i]
 		k := candidate{from: s, text: e.text, quote: e.full, sort: draft.Fact, confidence: 0.8}
@@ -206,6 +210,10 @@ func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 		}
 		_, secrets := guardrail.Redact(e.text)
 		switch {
+		case e.start >= play:
+			l.drop[reasonIf]++
+		case holdsOnlyNow(&sentence{text: e.intro, words: w}), holdsOnlyNow(&e.sentence):
+			l.drop[reasonRequest]++
 		case len(secrets) > 0, hasCredential(&e.sentence), secretName.MatchString(e.full), secretList.MatchString(e.about):
 			l.drop[reasonSecret]++
 		case characters(e.text) > min(room, longestIntro+longestEntry):

@@ -280,7 +280,7 @@ var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need
 // Hedges lower the confidence. Hypotheses are never statements.
 var (
 	hedges     = list(`maybe, perhaps, probably, possibly, i think, i guess, i suppose, i believe, not sure, might, could be, seems, seem, i assume, apparently, likely, supposedly, kind of, sort of, i heard, i've heard`)
-	hypotheses = list(`imagine, suppose, let's say, for example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
+	hypotheses = list(`imagine, suppose, let's say, for example, as an example, by way of example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
 )
 
 // Wishes, jokes and hearsay of nobody in particular. To an agent they are never statements.
