@@ -171,3 +171,37 @@ func TestTheQuestionIsNotTheFact(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A verb of the third person is no part of the name before it, and a plural noun is.
+func TestNamesBeforeVerbs(t *testing.T) {
+	for text, want := range map[string]string{
+		"The bakery opens at seven.":                   "bakery",
+		"The boiler leaks when it is cold.":            "boiler",
+		"The printer jams when the paper is damp.":     "printer",
+		"The alarm rings twice.":                       "alarm",
+		"The gateway logs to stdout.":                  "gateway",
+		"The proxy times out after 30 seconds.":        "proxy",
+		"The importer skips empty rows.":               "importer",
+		"The parser fails on empty lines.":             "parser",
+		"The worker sleeps for five seconds.":          "worker",
+		"The staff canteen closes at two":              "staff canteen",
+		"The night shift ends at six.":                 "night shift",
+		"The payments service retries three times.":    "payments",
+		"The release notes are written by Lena.":       "release notes",
+		"The build logs are in S3.":                    "build logs",
+		"The proxy settings are in proxy.yaml.":        "proxy settings",
+		"The gateway logs are rotated daily.":          "gateway logs",
+		"The invoice totals are rounded.":              "invoice totals",
+		"The office plants need water on Mondays.":     "office plants",
+		"The wine glasses belong to Marta.":            "wine glasses",
+		"The tuition fees for March.":                  "tuition fees",
+		"The night shifts at the bakery pay more.":     "night shifts",
+		"The holiday rentals in Porto cost 900 euros.": "holiday rentals",
+		"The order sheets are in the blue folder.":     "order sheets",
+	} {
+		c := claim(text)
+		if r := reading.Read(&c, nil); len(r.Entities) == 0 || r.Entities[0].Name != want {
+			t.Errorf("%q is about %v, want %q", text, r.Entities, want)
+		}
+	}
+}
