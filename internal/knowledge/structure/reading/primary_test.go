@@ -1,6 +1,8 @@
 package reading_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken"
@@ -202,6 +204,31 @@ func TestNamesBeforeVerbs(t *testing.T) {
 		c := claim(text)
 		if r := reading.Read(&c, nil); len(r.Entities) == 0 || r.Entities[0].Name != want {
 			t.Errorf("%q is about %v, want %q", text, r.Entities, want)
+		}
+	}
+}
+
+// Words that speak to the assistant, and "se llama", are no names.
+func TestVerbsAreNoNames(t *testing.T) {
+	for text, no := range map[string]string{
+		"Mi perro se llama Toby.":                      "llama",
+		"La empresa se llama Nordwind.":                "llama",
+		"El perro que llama la atención es Toby.":      "llama",
+		"Vergiss das mit 13 Uhr.":                      "vergiss",
+		"Nein, Quatsch, der Laden schließt um 14 Uhr.": "quatsch",
+		"Want a shopping list? Answer: Yes please.":    "want",
+	} {
+		c := claim(text)
+		for _, e := range reading.Read(&c, nil).Entities {
+			if e.Name == no {
+				t.Errorf("%q is about %q", text, no)
+			}
+		}
+	}
+	for _, text := range []string{"We run llama on the box.", "La herramienta se llama Llama.", "Usamos Llama 3 para los resúmenes."} {
+		c := claim(text)
+		if !slices.ContainsFunc(reading.Read(&c, nil).Entities, func(e reading.Mention) bool { return strings.Contains(e.Name, "llama") && e.Type == reading.Tool }) {
+			t.Errorf("%q is not about the tool", text)
 		}
 	}
 }
