@@ -33,3 +33,21 @@ func TestRecovered(t *testing.T) {
 		}
 	}
 }
+
+// What happens to one numbered thing says nothing of another.
+func TestNumberedThings(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		replaced bool
+	}{
+		{"Item 0 was moved by Bob to shelf 0.", "Item 57 was moved by Bob to shelf 171.", false},
+		{"Ticket 12 was moved by Bob to column 3.", "Ticket 57 was moved by Bob to column 9.", false},
+		{"User: The box 4 moved to row 3.", "User: The box 9 moved to row 8.", false},
+		{"Item 4 moved to row 3.", "Item 4 moved to row 8.", true},
+		{"The queue was moved to shelf 3.", "The queue was moved to shelf 8.", true},
+	} {
+		if c, ok := replacedValue(tt.old, tt.new); ok != tt.replaced {
+			t.Errorf("%q, %q: %v %v", tt.old, tt.new, c, ok)
+		}
+	}
+}
