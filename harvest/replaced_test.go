@@ -35,3 +35,22 @@ func TestADigestDoesNotTellWhatWasReplaced(t *testing.T) {
 		t.Errorf("%d digests of the session", said)
 	}
 }
+
+// "Not any more" replaces what a person was, and who left is no longer what was said of them.
+func TestWhatSomebodyIsNoMoreReplacesWhatTheyWere(t *testing.T) {
+	for _, tt := range []struct{ old, said, want string }{
+		{"I'm vegetarian.", "I'm not vegetarian any more.", "(until 20 May 2026: I'm vegetarian)"},
+		{"I'm single.", "I'm no longer single.", "(until 20 May 2026: I'm single)"},
+		{"Bob owns the billing service.", "Bob left the company.", "(perhaps until 20 May 2026, now Bob left the company)"},
+	} {
+		r := newRig(t)
+		r.say(t, "s1", user(tt.old), assistant("OK."))
+		r.end(t, "s1")
+		r.clock.pass(48 * time.Hour)
+		r.say(t, "s2", user(tt.said), assistant("OK."))
+		r.end(t, "s2")
+		if got := texts(r.kind(t, ken.KindFact)); !strings.Contains(got, tt.want) {
+			t.Errorf("%q: %s", tt.said, got)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (p *pair) judge() Verdict {
 
 // rules judge English statements, after polarity, in this order.
 var rules = []func(*pair) (Verdict, bool){
-	(*pair).pruned, (*pair).reordered, (*pair).voiced, (*pair).changed, (*pair).replaced, (*pair).opposed, (*pair).added,
+	(*pair).pruned, (*pair).reordered, (*pair).voiced, (*pair).changed, (*pair).replaced, (*pair).recovered, (*pair).opposed, (*pair).added,
 }
 
 // differentReferents returns why two statements can't be about the same thing although their words

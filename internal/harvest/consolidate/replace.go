@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +120,35 @@ func (p *pair) opposed() (Verdict, bool) {
 		return Verdict{Relation: Updates, Why: marker + ": " + quote(h.b)}, true
 	}
 	return Verdict{Relation: Contradicts, Why: quote(h.a) + " and " + quote(h.b)}, true
+}
+
+// health says of words for the state of tests, services and machines whether it is a good one.
+var health = map[string]bool{"green": true, "passing": true, "working": true, "fixed": true, "up": true, "healthy": true, "repaired": true,
+	"failing": false, "broken": false, "red": false, "down": false, "crashing": false, "flaky": false, "stuck": false}
+
+// recovered judges two statements about the state of one thing, of which only one is good: "the login tests are failing on
+// CI", "the login tests are green now". The newer one may leave out where.
+func (p *pair) recovered() (Verdict, bool) {
+	i, j := verbAt(p.a), verbAt(p.b)
+	if i <= 0 || i != j || p.old.parts != 1 || p.new.parts != 1 || !p.a[i].has(be) || !p.b[j].has(be) || i+1 >= len(p.a) || j+1 >= len(p.b) {
+		return Verdict{}, false
+	}
+	was, is := p.a[i+1], p.b[j+1]
+	good, ok := health[lower(was.raw)]
+	better, ok2 := health[lower(is.raw)]
+	if !ok || !ok2 || good == better || !slices.EqualFunc(p.a[:i], p.b[:j], func(x, y word) bool { return x.equals(&y) }) {
+		return Verdict{}, false
+	}
+	for k := range p.b[j+2:] {
+		w := &p.b[j+2+k]
+		if !slices.ContainsFunc(p.a[i+2:], func(x word) bool { return x.equals(w) }) {
+			return Verdict{}, false
+		}
+	}
+	if marker := p.marker(); marker != "" && !p.new.also {
+		return Verdict{Relation: Updates, Why: marker + ": " + quote(p.b[j+1:])}, true
+	}
+	return Verdict{Relation: Contradicts, Why: quote(p.a[i+1:]) + " and " + quote(p.b[j+1:])}, true
 }
 
 // SameTime is the maximum time between two statements of a changeable value that

@@ -195,7 +195,27 @@ func replacedValue(before, after string) (change, bool) {
 	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
 		return change{}, false
 	}
-	return valuesOf(before).replacedBy(fresh)
+	old := valuesOf(before)
+	if len(old.values) > 1 && len(fresh.values) > 1 {
+		if a, b := old.number(), fresh.number(); a != nil && b != nil && !a.same(b) {
+			return change{}, false // "item 3 was moved to shelf 8" says nothing of item 2
+		}
+	}
+	return old.replacedBy(fresh)
+}
+
+// number returns the number behind the noun with which a statement begins, nil if there is none: the 57 in "ticket 57 was
+// moved to the queue".
+func (s *statementValues) number() *mention {
+	if len(s.values) == 0 {
+		return nil
+	}
+	m := &s.values[0]
+	before := strings.Fields(strings.TrimPrefix(s.text[:m.from], "User: "))
+	if n := len(before); m.kind != numberType || n == 0 || n > 2 || n == 2 && !strings.EqualFold(before[0], "the") {
+		return nil
+	}
+	return m
 }
 
 // tellsChange reports whether s.text[from:to] says that something has changed. If weakly is true,

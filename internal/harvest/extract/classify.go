@@ -77,7 +77,7 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reasonQuoted)
 		}
 	}
-	if toAgent && saysWhoIAm(w, s.start == 0) {
+	if toAgent && (saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w)) {
 		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
 	}
 	if toAgent {
@@ -96,9 +96,9 @@ func judge(s *sentence, toAgent bool) verdict {
 	if toAgent && !has(w, len(w), self) && !hasVerb(w) {
 		return refused(reasonEmpty)
 	}
-	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
+	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && isLeftToDo(w)}
 	for _, k := range sorts {
-		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent) {
+		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent || v.open) {
 			continue
 		}
 		if i := k.phrases.in(w); i >= 0 && i < k.within && !negated(w, i) {
@@ -112,45 +112,22 @@ func judge(s *sentence, toAgent bool) verdict {
 	return v
 }
 
-// longestTrait is the maximum number of words of such a short sentence about the speaker.
-const longestTrait = 5
-
-// saysWhoIAm reports whether a sentence says in few words what the speaker is: "I'm vegetarian", "born in 1990". Only
-// the first sentence of a message may leave out the speaker; another may be about somebody else.
-func saysWhoIAm(w []word, begins bool) bool {
-	if len(w) > longestTrait {
-		return false
-	}
-	first, n := w[0].low, 1
-	switch {
-	case traits[first]: // "vegan since 2019"
-		return begins && (len(w) == 1 && first != "single" && first != "blind" || low(w, 1) == "since")
-	case first == "born" || first == "allergic":
-		return begins && len(w) > 2 && (low(w, 1) == "in" || low(w, 1) == "to")
-	case (first == "i" || first == "we") && low(w, 1) == "have":
-		return len(w) < 5 && kin[low(w, len(w)-1)] && (amount(w, 2) > 0 || len(w) == 3)
-	case first == "i" && (low(w, 1) == "am" || low(w, 1) == "work"):
-		n = 2
-	case first != "i'm":
-		return false
-	}
-	if low(w, 1) == "work" {
-		return len(w) == 3 && (low(w, 2) == "nights" || low(w, 2) == "weekends" || low(w, 2) == "part-time" || low(w, 2) == "remotely")
-	}
-	article := low(w, n) == "a" || low(w, n) == "an"
-	if article || low(w, n) == "not" {
-		n++
-	}
-	is := low(w, n)
-	last := n == len(w)-1
-	return traits[is] && (last || low(w, n+1) == "since") || article && last && !noOffice[is] && !vague()[analysis.Stem(is)] ||
-		last && len(is) == 2 && is >= "14" && numbered(is) && digit(is[1])
-}
-
 // leftToDo lists phrases for something that has still to be done.
 var leftToDo = list(`still need to, still needs, still have to, still has to, still owe, still waiting, still missing, still to do, still open, left to do, not done yet, isn't done, isn't finished, aren't bought, haven't bought,
 	haven't written, haven't sent, haven't done, haven't got, haven't started, hasn't started, hasn't been, not started, need to find, has to be loosened, is missing, are missing, what's missing, for later, someone has to, somebody has to, to be done,
 	that's mine, is on my list, is pending, are pending, todo, to-do, yet to be, remains to be, is next, before the release, has to go, have to go, must still`)
+
+// isLeftToDo reports whether a sentence says that something has still to be done, and not where something goes each
+// time: "Refunds have to go to PayPal."
+func isLeftToDo(w []word) bool {
+	i := leftToDo.in(w)
+	return i >= 0 && (goesTo.starts(w[i:]) == 0 || has(w[i:], len(w)-i, deadlines))
+}
+
+var (
+	goesTo    = list("has to go to, have to go to")
+	deadlines = set("by before until today tomorrow still")
+)
 
 // chatter returns the reason why a sentence to an agent is no statement: it is a quotation, an
 // exclamation, a joke, or a report of something that is broken right now. It returns "" if the
@@ -266,6 +243,8 @@ func instruction(w []word) (verdict, bool) {
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
+	case consults(w):
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true
 	case forbids.starts(w) > 0 && (now || needsContext(w, false) || len(w) < 3):
@@ -273,15 +252,34 @@ func instruction(w []word) (verdict, bool) {
 	case forbids.starts(w) > 0, orders && !now && !needsContext(w[2:], false):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
-		if choices.in(w) >= 0 || len(w) <= 4 && first == "use" {
+		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || len(w) <= 4 && first == "use" {
 			return verdict{sort: draft.Instruction, confidence: 0.65}, true
 		}
 	}
 	return verdict{}, false
 }
 
-// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?"
-// It reports whether the sentence asks for a rule. Other requests stay as they are.
+// consults reports whether a sentence says when the user wants to be asked, and when not: "If a migration is needed, ask me
+// first." "You may deploy to staging without asking."
+func consults(w []word) bool {
+	if n := mayYou.starts(w); n > 0 {
+		return unasked.in(w) > n && !has(w, len(w), pronouns) && forNow.in(w) < 0
+	}
+	if !conditions[w[0].low] || has(w, len(w), pronouns) || forNow.in(w[:len(w)-1]) >= 0 {
+		return false
+	}
+	for i := 2; i+1 < len(w); i++ {
+		if w[i].comma {
+			next := w[i+1:]
+			n := askMe.starts(next)
+			return n > 0 && n == len(next)
+		}
+	}
+	return false
+}
+
+// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?", or to what is
+// to be remembered. It reports whether the sentence asks for one of these. Other requests stay as they are.
 func politeRule(s *sentence) bool {
 	n := asksFor.starts(s.words)
 	rest := s.words[n:]
@@ -289,6 +287,15 @@ func politeRule(s *sentence) bool {
 		return false
 	}
 	verb := rest[0].low
+	if k := max(remembers.starts(rest), reminds.starts(rest)); k > 1 && k+2 < len(rest) { // not: "remember that time in Rome"
+		if !rest[k].upper && !self[rest[k].low] && rest[k].low != "the" || rest[k-1].low != "that" || needsContext(rest[k:], false) {
+			return false
+		}
+		if reminds.starts(rest) > 0 {
+			return s.demand(rest[k].start)
+		}
+		return s.demand(rest[0].start)
+	}
 	lasts := ordersAlways(rest) || hereafter.in(rest) > 0 && (imperatives[verb] || manners[verb])
 	if n == 2 { // "Would you never eat meat?" may be a question
 		lasts = lasts && (manners[verb] || manners[rest[1].low])
@@ -296,7 +303,12 @@ func politeRule(s *sentence) bool {
 	if !lasts || pronouns[low(rest, 2)] || needsContext(rest[1:], false) {
 		return false
 	}
-	s.cutTo(rest[0].start)
+	return s.demand(rest[0].start)
+}
+
+// demand cuts a question to what it asks for, from byte i on. It returns true.
+func (s *sentence) demand(i int) bool {
+	s.cutTo(i)
 	s.cutAt(len(strings.TrimRight(s.text, "?")))
 	s.full, s.asks = s.text, false
 	return true

@@ -87,7 +87,7 @@ func (l *collector) message(s *speech) {
 	if l.toAgent && !pasted && lang != unreadLanguage {
 		listed, whole = l.lists(s, room)
 	}
-	answered := false
+	answered, madeUp, passing := false, false, 0 // passing is the end of a list that holds only now
 	var requests []ForgetRequest
 	defer func() {
 		if !answered {
@@ -105,6 +105,19 @@ func (l *collector) message(s *speech) {
 		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
 			l.drop[reasonQuoted]++
 			before = nil
+			continue
+		}
+		if madeUp = madeUp || l.toAgent && beginsPlay(&part); madeUp {
+			l.drop[reasonIf]++
+			before, question = nil, ""
+			continue
+		}
+		if part.start < passing || l.toAgent && holdsOnlyNow(&part) {
+			l.drop[reasonRequest]++
+			before, question = nil, ""
+			if i := slices.IndexFunc(whole, func(at [2]int) bool { return part.start >= at[0] && part.end <= at[1] }); i >= 0 {
+				passing = whole[i][1]
+			}
 			continue
 		}
 		if r, rest, ok := asksToForget(&part); ok && l.toAgent && !pasted {
@@ -199,7 +212,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 		c.open(l.present)
 		v = judge(c, l.toAgent)
 	}
-	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && c.words[n-1].low == "that" {
+	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':') {
 		c.cutTo(c.words[n].start)
 	}
 	var joined *sentence
@@ -543,6 +556,9 @@ func hasCredential(s *sentence) bool {
 		if w := s.words[i].low; !credentials[w] && !(w == "key" && (before == "api" || before == "private" || before == "access")) {
 			continue
 		}
+		if credentialParts[low(s.words, i+1)] && credentialCues[low(s.words, i+2)] && !numbered(s.text[s.words[i].end:]) { // "the API key header is X-Api-Key"
+			continue
+		}
 		for k, w := range s.words[i:min(i+7, len(s.words))] { // "the password of the backup is …"
 			if k > 0 && credentialCues[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
 				return true
@@ -551,6 +567,9 @@ func hasCredential(s *sentence) bool {
 	}
 	return false
 }
+
+// credentialParts are words after the name of a credential that make it the name of something else.
+var credentialParts = set("header headers field fields parameter policy manager form page screen rotation length dialog prompt")
 
 // credentialCues are words between the name of a credential and its value.
 var credentialCues = set("is are was were =")

@@ -124,6 +124,178 @@ func TestShortPersonalFacts(t *testing.T) {
 	})
 }
 
+// What is left to do is a task and no rule, and where something goes each time is a rule and no task.
+func TestTasksAndRules(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"The parish newsletter still needs to be printed, but Otto does that.", "fact: Still to do: The parish newsletter still needs to be printed, but Otto does that."},
+		{"The greenhouse roof still has to be repaired, the neighbours lend us a ladder.", "fact: User: Still to do: The greenhouse roof still has to be repaired, the neighbours lend us a ladder."},
+		{"The deposit has to go to my savings account, not to the card.", "constraint: User: The deposit has to go to my savings account, not to the card."},
+		{"Crash dumps have to go to the Sentry project of the mobile team.", "fact: Crash dumps have to go to the Sentry project of the mobile team."},
+		{"The visa form has to go to the embassy in Bern by Friday.", "fact: Still to do: The visa form has to go to the embassy in Bern by Friday."},
+		{"The mailboxes must be emptied at least once a week by the Oslo team.", "constraint: The mailboxes must be emptied at least once a week by the Oslo team."},
+	})
+}
+
+func TestWhatEnded(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"I'm not vegetarian any more.", "fact: User: I'm not vegetarian any more."},
+		{"I am not vegan anymore.", "fact: User: I am not vegan anymore."},
+		{"I'm no longer single.", "fact: User: I'm no longer single."},
+		{"I'm not a nurse any longer.", "fact: User: I'm not a nurse any longer."},
+		{"Rex died last month.", "fact: Rex died last month (February 2026)."},
+		{"My dog Rex died.", "fact: User: My dog Rex died."},
+		{"Bob left the company.", "fact: Bob left the company."},
+		{"Lena Vogt has left the team.", "fact: Lena Vogt has left the team."},
+		{"Our manager Tom retired.", "fact: User: Our manager Tom retired."},
+		{"Our cat passed away in May.", "fact: User: Our cat passed away in May."},
+		{"Priya was laid off last week.", "fact: Priya was laid off last week (the week of 23 February 2026)."},
+
+		{"Mara is no longer vegan.", "fact: Mara is no longer vegan."},
+		{"Sara left the company.", "fact: Sara left the company."},
+
+		{"I'm not hungry any more.", ""},
+		{"I'm not tired anymore.", ""},
+		{"I'm not sure any more.", ""},
+		{"Jenkins died.", ""},
+		{"Jenkins died last night.", ""},
+		{"My phone died.", ""},
+		{"My laptop died last week.", ""},
+		{"The server died last month.", ""},
+		{"Bob left a comment.", ""},
+		{"Bob left the meeting.", ""},
+		{"Everybody left the company.", ""},
+		{"He left the team.", ""},
+		{"Nobody was fired.", ""},
+		{"Somebody died last week.", ""},
+		{"Did Bob leave the company?", ""},
+		{"Imagine Bob left the company.", ""},
+		{"If Bob left the company, who would know?", ""},
+		{"Maybe Bob left the company.", ""},
+	})
+}
+
+func TestWhatOthersAreAndLike(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Sara hates mushrooms.", "fact: Sara hates mushrooms."},
+		{"Nina can't stand Kraftwerk.", "fact: Nina can't stand Kraftwerk."},
+		{"Otto doesn't eat pork.", "fact: Otto doesn't eat pork."},
+		{"My brother loves jazz.", "fact: User: My brother loves jazz."},
+		{"Emil is vegetarian.", "fact: Emil is vegetarian."},
+		{"Rob is a vegetarian now.", "fact: Rob is a vegetarian now."},
+		{"My boss is a runner.", "fact: User: My boss is a runner."},
+		{"My dog Bello is deaf.", "fact: User: My dog Bello is deaf."},
+
+		{"Otto loves it.", ""},
+		{"Sara likes the idea.", ""},
+		{"Rob hates me.", ""},
+		{"My cat loves you.", ""},
+		{"Lena is tired.", ""},
+		{"Rob is a bit of a nerd.", ""},
+		{"My friend is a mess.", ""},
+		{"My printer is deaf.", ""},
+		{"The pod is single.", ""},
+		{"Nobody is single.", ""},
+		{"He is vegan.", ""},
+		{"Imagine Sara hates mushrooms.", ""},
+		{"Who hates mushrooms?", ""},
+	})
+}
+
+func TestAskingFirst(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"If the budget exceeds 500 euros, ask me first.", "instruction: User: If the budget exceeds 500 euros, ask me first."},
+		{"When a customer wants a refund, check with me first.", "instruction: User: When a customer wants a refund, check with me first."},
+		{"Whenever a supplier raises a price, wait for my approval.", "instruction: User: Whenever a supplier raises a price, wait for my approval."},
+		{"You can book trains without asking, but flights need my approval.", "instruction: User: You can book trains without asking, but flights need my approval."},
+		{"You are allowed to restart the worker without my approval.", "instruction: User: You are allowed to restart the worker without my approval."},
+		{"Could you please remember that our lease ends on 3 May 2028?", "fact: User: Our lease ends on 3 May 2028"},
+		{"Please remember: the greenhouse key hangs in the shed.", "fact: The greenhouse key hangs in the shed."},
+		{"Please note: our dentist is closed on Fridays.", "fact: User: Our dentist is closed on Fridays."},
+		{"Keep in mind: never prune the roses in winter.", "instruction: User: Never prune the roses in winter."},
+		{"Remember the Milk is our task app in Oslo.", "fact: User: Remember the Milk is our task app in Oslo."},
+		{"Could you remind me that my passport expires on 14 March 2027?", "fact: User: My passport expires on 14 March 2027"},
+		{"Keep British spelling and past tense throughout.", "instruction: User: Keep British spelling and past tense throughout."},
+		{"The API key header is X-Api-Key.", "fact: The API key header is X-Api-Key."},
+		{"The password manager is Bitwarden.", "fact: The password manager is Bitwarden."},
+		{"Can you please keep in mind that Lena is allergic to nuts?", "fact: Lena is allergic to nuts"},
+
+		{"If it fails, ask me first.", ""},
+		{"If you have questions, ask me first.", ""},
+		{"If anything is unclear, ask me.", ""},
+		{"If the migration fails, ask me what to do.", ""},
+		{"When you are done, ask me first.", ""},
+		{"You can do that without asking.", ""},
+		{"You may restart it without asking.", ""},
+		{"You can go now without asking me.", ""},
+		{"Could you remember that time we went to Rome?", ""},
+		{"Could you remind me that one name?", ""},
+		{"Could you remind me that it is broken?", ""},
+		{"Could you remind me to call Oslo?", ""},
+		{"Keep going throughout the night.", ""},
+		{"The API key header is sk-1234abc.", ""},
+		{"The API key header value is abc-def.", ""},
+		{"The password is hunter.", ""},
+		{"The token is stored in Vault.", ""},
+		{"Could you please remember to buy milk?", ""},
+		{"Could you please remember that it is broken?", ""},
+		{"Could you remember what I said about Rome?", ""},
+	})
+}
+
+// What holds only now, and what is made up, is no knowledge.
+func TestOnlyNow(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"For this task only: skip the slow tests, the train leaves soon.", ""},
+		{"Just this once, we ship to Norway.", ""},
+		{"We pay the invoice of Nordwind by cheque, just this once.", ""},
+		{"For this session only, my name is Gandalf.", ""},
+		{"Just for today, we deploy from the release branch.", ""},
+		{"Nur dieses eine Mal liefern wir am Freitag nach Ulm.", ""},
+		{"Für diese Aufgabe: überspring die langsamen Tests.", ""},
+		{"Juste cette fois, on livre le vendredi à Lyon.", ""},
+		{"Pour cette tâche seulement, on saute les tests lents.", ""},
+		{"Solo por esta vez, entregamos el viernes en Madrid.", ""},
+		{"Só desta vez, entregamos na sexta em Lisboa.", ""},
+		{"今回だけ金曜日にデプロイします。", ""},
+		{"For this task only:\n- skip the slow tests\n- write to /tmp/out", ""},
+		{"For this session only:\n- the tests of the billing service run in Oslo\n- the worker of the mail queue sleeps for five seconds", ""},
+
+		{"Never skip the tests of the billing service, not even for this task.", "instruction: User: Never skip the tests of the billing service, not even for this task."},
+		{"Only this time zone is supported: Europe/Oslo.", "fact: Only this time zone is supported: Europe/Oslo."},
+		{"For this project we use Go 1.24.", "fact: User: For this project we use Go 1.24."},
+		{"Nur dieses Lager schließt freitags um 14 Uhr.", "fact: Nur dieses Lager schließt freitags um 14 Uhr."},
+		{"Diesmal haben wir den Vertrag mit Nordwind verlängert.", "fact: Diesmal haben wir den Vertrag mit Nordwind verlängert."},
+		{"Para esta oficina pagamos 900 euros en Madrid.", "fact: Para esta oficina pagamos 900 euros en Madrid."},
+	})
+}
+
+func TestMadeUp(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Imagine you are a wizard. My castle is in Narnia.", ""},
+		{"Ok imagine you're a pirate. My ship is the Black Gull and I sail from Tortuga.", ""},
+		{"Let's play a role play. My name is Gandalf and I live in Moria.", ""},
+		{"Pretend to be my landlord. I live in Moria and pay 300 gold coins.", ""},
+		{"Stell dir vor, du bist ein Pirat. Mein Schiff heißt Möwe.", ""},
+		{"Imagine que tu es un magicien. Mon château est à Narnia.", ""},
+		{"Imagina que eres un pirata. Mi barco se llama Gaviota.", ""},
+		{"Imagine que você é um pirata. Meu navio se chama Gaivota.", ""},
+		{"我们来玩角色扮演。我叫甘道夫，住在莫里亚。", ""},
+		{"ロールプレイをしましょう。私の名前はガンダルフです。モリアに住んでいます。", ""},
+		{"Let's play a role play.\nPorts of my castle:\n- gate: 8080\n- tower: 8090", ""},
+		{"As an example, a customer says: my card was declined.", ""},
+		{"Zum Beispiel sagt ein Kunde: meine Karte wurde abgelehnt.", ""},
+		{"Par exemple, un client dit : ma carte a été refusée.", ""},
+
+		{"My passport expires on 14 March 2027. Imagine you are at the border without one.", "fact: User: My passport expires on 14 March 2027."},
+		{"I imagine you are busy. My passport expires on 14 March 2027.", "fact: User: My passport expires on 14 March 2027."},
+		{"Imagine my surprise. Our office moved to Hamburg.", "fact: User: Our office moved to Hamburg."},
+		{"Act as a code reviewer. We use tabs in the billing service.", "fact: User: We use tabs in the billing service."},
+		{"My role-play group meets on Thursdays in Ghent.", "fact: User: My role-play group meets on Thursdays in Ghent."},
+		{"我们的角色扮演小组每周四在根特聚会。", "fact: 我们的角色扮演小组每周四在根特聚会。"},
+		{"Zum Beispiel läuft der Rechnungsdienst auf dem Server Kronos.", "fact: Zum Beispiel läuft der Rechnungsdienst auf dem Server Kronos."},
+	})
+}
+
 func TestWishesAndHearsay(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"I wish we had Kubernetes", ""},

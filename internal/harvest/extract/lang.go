@@ -54,7 +54,7 @@ var languages = map[string]*cues{
 		requests:     phrasesOf("kannst du, könntest du, kannst, könntest, würdest du, bitte, schau, schaust du, mach, machst du, zeig, zeigst du, hilf, hilfst du, prüf, prüfe, prüfst du, schreib, schreibst du, such, suchst du, erstell, erstellst du, erkläre, erklär, ich brauche, ich bräuchte, ich möchte, ich hätte gern, ich will, brauche, lass uns mal, leg, starte, bau, füge, ändere, aktualisiere, trag, trägst du"),
 		wanted:       phrasesOf("kannst du, könntest du, brauche deine hilfe, hilf mir"),
 		greetings:    phrasesOf("danke, dank, moin, hallo, servus, guten morgen, guten tag, guten abend, tschüss, schönen tag, schönen abend, bis dann, bis morgen, super, prima, klasse, sehr gut, perfekt, top, cool, alles klar, passt, feierabend"),
-		impersonal:   phrasesOf("es gibt, es dürfen, es müssen, es werden, es gilt, es ist verboten, es ist untersagt, es ist nicht erlaubt, es ist nicht gestattet, es ist pflicht, es ist vereinbart, es ist abgemacht"),
+		impersonal:   phrasesOf("es gibt, es dürfen, es müssen, es werden, es gilt, es darf niemand, es darf kein, es darf keine, es darf keiner, es muss jeder, es ist verboten, es ist untersagt, es ist nicht erlaubt, es ist nicht gestattet, es ist pflicht, es ist vereinbart, es ist abgemacht"),
 		pointing:     phrasesOf("er, sie, es, dies, dieser, diese, dort, damit, davon, dazu"),
 		troubles:     phrasesOf("kaputt, ist rot, sind rot, geht nicht, gehen nicht, nicht mehr durch, schlägt fehl, schlagen fehl, fehlgeschlagen, stürzt ab, funktioniert nicht, hängt, klemmt, kommen 502er, spinnt, bricht ab, seit gestern, seit heute"),
 		hypothetical: phrasesOf("angenommen, stell dir vor, vielleicht, oder doch, was wäre wenn, hätte, wäre es"),
@@ -64,7 +64,7 @@ var languages = map[string]*cues{
 		later:        phrasesOf("später, nicht jetzt, morgen, weiß nicht, keine ahnung, moment, mal sehen, gleich"),
 		decisions:    phrasesOf("wir haben beschlossen, haben entschieden, haben uns entschieden, beschlossen, wir nehmen, wir nutzen, wir bleiben bei, wir wechseln, wir steigen auf, ab jetzt, ab sofort, vereinbart"),
 		preferences:  phrasesOf("ich mag, mag ich, lieber, bevorzuge, am liebsten, ich hasse, ich esse kein, ich trinke kein, allergisch, vegetarisch, vegan"),
-		rules:        phrasesOf("nie, niemals, immer, auf keinen fall, darf nicht, dürfen nicht, darf nur, dürfen nur, muss immer, müssen immer, verboten, nicht erlaubt, pflicht, nur noch, höchstens, mindestens, keinesfalls, stets, grundsätzlich"),
+		rules:        phrasesOf("nie, niemals, immer, auf keinen fall, darf nicht, dürfen nicht, darf nur, dürfen nur, darf niemand, es darf kein, es darf keine, es darf keiner, muss immer, müssen immer, verboten, untersagt, nicht erlaubt, nicht gestattet, pflicht, nur noch, höchstens, mindestens, keinesfalls, stets, grundsätzlich"),
 		open:         phrasesOf("fehlt noch, fehlen noch, steht noch aus, stehen noch aus, steht aber noch aus, noch offen, muss noch, müssen noch, fehlt dann noch, noch nicht fertig, noch nicht erledigt, bleibt noch, ist noch zu, sind noch zu"),
 	},
 	"fr": {
@@ -74,7 +74,7 @@ var languages = map[string]*cues{
 		requests:     phrasesOf("tu peux, peux-tu, pouvez-vous, vous pouvez, pourrais-tu, tu pourrais, pourriez-vous, merci de, s'il te plaît, s'il vous plaît, aide-moi, montre, montre-moi, regarde, vérifie, écris, fais, fais-moi, lance, ajoute, corrige, donne-moi, je voudrais, j'aimerais, j'ai besoin, il me faudrait, il faut que tu, il faut que vous, je cherche, prépare, mets à jour"),
 		wanted:       phrasesOf("tu peux, peux-tu, pouvez-vous, pourrais-tu, un coup de main, petite question"),
 		greetings:    phrasesOf("merci, salut, bonjour, bonsoir, coucou, parfait, super, génial, top, bonne journée, bonne soirée, à plus, à demain, ça marche, au revoir, nickel"),
-		impersonal:   phrasesOf("il faut, il ne faut, il faudra, il y a, il n'y a, il existe, il est interdit de, il est strictement interdit de, il est défendu de, il est obligatoire de, il est convenu que, il est prévu de"),
+		impersonal:   phrasesOf("il faut, il ne faut, il faudra, il y a, il n'y a, il existe, il est interdit, il est strictement interdit, il est défendu, il est obligatoire, il est convenu, il est prévu, il n'est pas permis"),
 		pointing:     phrasesOf("il, elle, ils, elles, ça, cela, c'est, celui-ci, celle-ci, ceci, ce dernier"),
 		troubles:     phrasesOf("ne marche plus, ne marche pas, ne fonctionne pas, ne fonctionne plus, est cassé, est cassée, en panne, plante, est rouge, sont rouges, échoue, échouent, en erreur, depuis hier, depuis ce matin"),
 		hypothetical: phrasesOf("peut-être, imaginons, supposons, et si, admettons, sinon on"),
@@ -84,7 +84,7 @@ var languages = map[string]*cues{
 		later:        phrasesOf("plus tard, pas maintenant, demain, je ne sais pas, je sais pas, aucune idée, attends, on verra"),
 		decisions:    phrasesOf("on a décidé, nous avons décidé, décidé, on passe à, nous passons, on garde, on part sur, on prend, désormais, dorénavant, à partir de, validé"),
 		preferences:  phrasesOf("je préfère, j'aime, je déteste, je n'aime pas, allergique, végétarien, végétarienne, végane, plutôt"),
-		rules:        phrasesOf("jamais, toujours, interdit, interdite, interdits, obligatoire, il faut, il ne faut, doit, doivent, ne doit, ne doivent, au maximum, au plus, au moins, uniquement, pas question, défense de, aucun"),
+		rules:        phrasesOf("jamais, toujours, il est défendu, il n'est pas permis, interdit, interdite, interdits, obligatoire, il faut, il ne faut, doit, doivent, ne doit, ne doivent, au maximum, au plus, au moins, uniquement, pas question, défense de, aucun"),
 		open:         phrasesOf("il manque encore, manque encore, reste à, il reste, il me reste, à faire, pas encore, en attente, j'attends encore, toujours pas, doit encore, dois encore"),
 	},
 	"es": {
@@ -287,12 +287,6 @@ const (
 	shortUnspaced   = 16 // characters; the same for languages without spaces between words
 )
 
-// needsContext reports whether a sentence starts with a pronoun that stands for something.
-func (c *cues) needsContext(text string) bool {
-	f := c.form(text)
-	return c.starts(f, c.pointing) && (!c.starts(f, c.impersonal) || c.starts(f, c.requests))
-}
-
 // judge classifies a person's sentence.
 func (c *cues) judge(s *sentence) verdict {
 	if c == unreadLanguage {
@@ -319,7 +313,7 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonRequest)
 	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return refused(reasonTalk)
-	case c.has(f, c.hypothetical):
+	case c.has(f, c.hypothetical), c.starts(f, examples) && (c.has(f, c.said) || strings.Contains(s.text, ":")):
 		return refused(reasonIf)
 	case !rule && c.has(f, c.troubles):
 		return refused(reasonTrouble)
@@ -339,6 +333,9 @@ func (c *cues) judge(s *sentence) verdict {
 	}
 	return v
 }
+
+// examples begin a sentence that may be made up.
+var examples = phrasesOf("zum beispiel, beispielsweise, als beispiel, par exemple, por ejemplo, por exemplo")
 
 // prohibitions are rules that count also in an exclamation. "It has to be beautiful!" is no rule.
 var prohibitions = phrasesOf(`nie, niemals, auf keinen fall, darf nicht, dürfen nicht, verboten, nicht erlaubt, nur noch, keinesfalls, jamais, interdit, interdite, interdits, ne doit, ne doivent, pas question, défense de, aucun,

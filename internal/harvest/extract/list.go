@@ -186,7 +186,8 @@ var shown = set("error errors output outputs log logs trace stacktrace traceback
 
 // How a list says that its items are rules or tasks.
 var (
-	listOfRules = set("rule rules convention conventions guideline guidelines policy policies standards regeln konventionen règles reglas normas regras")
+	listOfRules = set("rule rules convention conventions guideline guidelines policy policies standards regeln grundregeln konventionen règles reglas normas regras")
+	ofRules     = set("some before here ground house basic general few team start begin starting quick important ein einige paar vorab anfangen quelques de base avant commencer algunas unas umas básicas antes de empezar começar") // they don't say what the rules are for
 	listOfTasks = list(`still open, left to do, to do, todo, todos, open points, open tasks, open items, remaining, still missing, not done yet, noch offen, offene punkte, reste à faire, pendiente, pendientes, pendências`)
 )
 
@@ -194,6 +195,10 @@ var (
 // the lists of sentences are.
 func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 	found, at, whole := lists(s.text)
+	play := len(s.text)
+	if i := slices.IndexFunc(s.parts, func(p sentence) bool { return beginsPlay(&p) }); len(found) > 0 && i >= 0 {
+		play = s.parts[i].start
+	}
 	for i := range found {
 		e := &found[i]
 		k := candidate{from: s, text: e.text, quote: e.full, sort: draft.Fact, confidence: 0.8}
@@ -201,11 +206,18 @@ func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 		switch {
 		case has(w, len(w), listOfRules):
 			k.sort = draft.Instruction
+			if !slices.ContainsFunc(w, func(w word) bool { return !listOfRules[w.low] && !ofRules[w.low] && !analysis.IsStopWord(w.low) }) {
+				k.text = capital(unmarked(e.full))
+			}
 		case listOfTasks.in(w) >= 0:
 			k.open, k.text = true, unmarked(e.full)
 		}
 		_, secrets := guardrail.Redact(e.text)
 		switch {
+		case e.start >= play:
+			l.drop[reasonIf]++
+		case holdsOnlyNow(&sentence{text: e.intro, words: w}), holdsOnlyNow(&e.sentence):
+			l.drop[reasonRequest]++
 		case len(secrets) > 0, hasCredential(&e.sentence), secretName.MatchString(e.full), secretList.MatchString(e.about):
 			l.drop[reasonSecret]++
 		case characters(e.text) > min(room, longestIntro+longestEntry):

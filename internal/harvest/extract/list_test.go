@@ -90,3 +90,18 @@ func TestListsWithCredentials(t *testing.T) {
 		}
 	}
 }
+
+// The line above a list of rules is part of them only if it says what they are for.
+func TestLineAboveRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"Some ground rules before we start:\n- never pick unripe grapes\n- use gloves in the cellar":        "Never pick unripe grapes",
+		"House rules:\n- no shoes in the studio\n- never feed the cat":                                      "No shoes in the studio",
+		"Ein paar Regeln vorab:\n- nie auf main pushen\n- immer Tabs in Go":                                 "Nie auf main pushen",
+		"Rules for the cellar:\n- never pick unripe grapes\n- use gloves in the cellar":                     "Rules for the cellar: never pick unripe grapes",
+		"Style rules of the newsletter:\n- never use exclamation marks in titles\n- British spelling first": "Style rules of the newsletter: never use exclamation marks in titles",
+	} {
+		if got, _ := heardOf(text); len(got) != 2 || got[0] != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (k *candidate) prefix() string {
 		return k.from.name + ": "
 	}
 	words := wordsOf(k.text)
-	if k.sort != draft.Instruction && !k.brief && !has(words, len(words), self) && !has(words, len(words), other) {
+	if k.sort != draft.Instruction && !(k.brief && omitsSpeaker(words)) && !has(words, len(words), self) && !has(words, len(words), other) {
 		return ""
 	}
 	return userName + ": "
@@ -343,8 +343,8 @@ func needsContext(words []word, people bool) bool {
 	if fragments[first] {
 		return !mainClause(words)
 	}
-	if isImpersonal(words) {
-		return false
+	if n := impersonal(words); n > 0 {
+		return needsContext(words[n:], people)
 	}
 	if pronouns[first] {
 		if first == "this" && settled[low(words, 1)] {
@@ -367,29 +367,6 @@ func needsContext(words []word, people bool) bool {
 	}
 	return false
 }
-
-// isImpersonal reports whether "it" at the start of a sentence stands for nothing: "It is forbidden to push to
-// main."
-func isImpersonal(words []word) bool {
-	i := 1
-	switch low(words, 0) {
-	case "it's":
-	case "it":
-		if low(words, 1) != "is" {
-			return false
-		}
-		i = 2
-	default:
-		return false
-	}
-	for low(words, i) == "not" || low(words, i) == "strictly" || low(words, i) == "also" {
-		i++
-	}
-	next := low(words, i+1)
-	return permissions[low(words, i)] && (next == "to" || next == "that")
-}
-
-var permissions = set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
 
 // vagueQuestion reports whether a question refers to something that it does not name.
 func vagueQuestion(words []word) bool {

@@ -228,6 +228,10 @@ var (
 	asksFor   = list(`could you please, could you kindly, can you please, can you kindly, would you please, would you kindly, will you please, could you, would you, will you, i want you to, i'd like you to, i would like you to, i need you to,
 		i'd appreciate it if you could, i would appreciate it if you could, it would be great if you could, it'd be great if you could, it would be nice if you could, it'd be nice if you could, i'd be grateful if you could, i'd prefer it if you could,
 		i'd appreciate it if you, i would appreciate it if you, i'd be grateful if you, i would be grateful if you, i'd prefer it if you, i would prefer it if you, it would be great if you, it'd be great if you, it would be nice if you, it'd be nice if you`)
+	mayYou  = list("you may, you can, you are allowed to, you're allowed to")
+	unasked = list("without asking, without my approval, without approval, without my ok, without confirmation")
+	askMe   = list(`ask me first, please ask me first, ask us first, always ask me first, check with me, check with me first, please check with me first, talk to me first, get my approval first,
+		wait for my approval, ask for my approval, ask for my approval first`)
 	conditions = set("if when whenever where while")
 	pastForms  = set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used bought grew drove flew chose taught caught threw drew")
 	hereafter  = list(`from now on, going forward, from here on, in future`)
@@ -237,6 +241,9 @@ var (
 // remembers holds phrases that ask for something to be remembered.
 var remembers = list(`remember that, please remember that, remember, please remember, note that, please note that, please note, keep in mind that, please keep in mind that, keep in mind,
 		bear in mind that, for the record, don't forget that, for future reference, make a note that, take note that`)
+
+// reminds holds phrases of polite requests that tell something at the same time.
+var reminds = list("remind me that, remind us that")
 
 // likings holds phrases of preferences.
 var likings = list(`i prefer, i'd prefer, i would prefer, we prefer, i'd rather, i would rather, we'd rather, i like, i love, i really like, i really love, i enjoy, i really enjoy,
@@ -267,13 +274,13 @@ var decisions = list(`i decided, i've decided, i have decided, we decided, we've
 		let's not, let's skip, let's ship, let's add, let's build, let's do, let's start, let's target, let's avoid, let's write, go with, go for, i'm sticking with, we're sticking with, we opted, i opted`)
 
 // rules holds phrases of rules about things.
-var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, is required,
+var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, strictly forbidden, strictly prohibited, is prohibited, are prohibited, is required,
 		are required, is mandatory, at most, at least, no more than, no longer than, no fewer than, is limited to, are limited to, should never, should always, may only, can only, may not, cannot exceed, must never, must always`)
 
 // Hedges lower the confidence. Hypotheses are never statements.
 var (
 	hedges     = list(`maybe, perhaps, probably, possibly, i think, i guess, i suppose, i believe, not sure, might, could be, seems, seem, i assume, apparently, likely, supposedly, kind of, sort of, i heard, i've heard`)
-	hypotheses = list(`imagine, suppose, let's say, for example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
+	hypotheses = list(`imagine, suppose, let's say, for example, as an example, by way of example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
 )
 
 // Wishes, jokes and hearsay of nobody in particular. To an agent they are never statements.

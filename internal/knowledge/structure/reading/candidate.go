@@ -311,12 +311,35 @@ func (r *reader) isHabit(i, to int) bool {
 			return i+1 < to
 		}
 		return r.anyOf(i+1, to, "instead", "only", "not", "never", "rather", "through", "via", "exclusively", "everywhere", "before", "without")
-	case "keep", "pin", "write", "name", "prefix", "squash", "rebase", "merge", "release", "ship", "deploy", "sign", "rotate", "review", "tag", "log", "cap", "round", "document", "version", "format", "encrypt", "redact",
-		"mask", "hash", "commit", "branch", "bump", "freeze", "backport", "quote", "bill", "charge", "invoice", "refund", "pay", "publish", "label", "leave", "validate", "expose", "send", "put", "report":
-		return r.has(i+1, to, preposition) || r.anyOf(i+1, to, "instead", "only", "not", "never", "rather", "until", "every", "each", "first", "as")
+	case "pin", "write", "name", "prefix", "squash", "rebase", "merge", "sign", "rotate", "tag", "log", "cap", "round", "document", "version", "format", "encrypt", "redact",
+		"mask", "hash", "commit", "branch", "bump", "freeze", "backport", "quote", "validate", "expose":
+		return r.has(i+1, to, preposition) && !r.has(i+1, to, calendar) || r.restricts(i+1, to)
+	case "keep":
+		return r.has(i+1, to, preposition) && !r.has(i+1, to, calendar) && !r.words[i+1].entry.is(determiner) || r.restricts(i+1, to)
+	case "release", "ship", "deploy", "review", "bill", "charge", "invoice", "refund", "pay", "publish", "label", "leave", "send", "put", "report": // without a word that restricts it, only what happens
+		return r.restricts(i+1, to)
 	}
 	return false
 }
+
+// restricts reports whether the words at i, after a verb, or the clause after them restrict what is done: "only", "not",
+// "instead". "Every Monday" and "the first" only say when.
+func (r *reader) restricts(i, to int) bool {
+	end := r.clauseEnd(i, to)
+	return r.some(i, min(end+1, to), func(j int) bool {
+		switch r.words[j].low {
+		case "instead", "only", "not", "never", "rather", "until", "as":
+			return true
+		case "every", "each":
+			return !r.has(j+1, min(j+3, to), calendar) && !periods[r.word(j+1)]
+		case "first":
+			return !r.words[j-1].entry.is(determiner)
+		}
+		return false
+	})
+}
+
+var periods = analysis.Set("quarter night morning afternoon evening hour minute summer winter spring autumn time other few")
 
 // isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
 func (r *reader) isSingleDate(from, to int) bool {
@@ -364,15 +387,13 @@ func (r *reader) cue(at, i, to int) bool {
 		switch r.words[i+1].low {
 		case "on", "below", "under", "within", "above", "out", "off", "frozen", "pinned", "locked", "read-only", "private", "internal", "disabled", "enabled", "as":
 			return i+2 < to || r.words[i+1].entry.class&preposition == 0
-		case "at":
-			return r.figure(i, to)
 		case "with", "put":
 			return true
 		case "in", "behind", "inside":
 			return r.everyOne(at, i) || r.words[at].low == "customer" || r.words[at].low == "personal"
 		default: // the gateway stays C++17
 			f := r.at(i + 1)
-			return f != nil && f.Type != Person || number(r.words[i+1].low)
+			return f != nil && f.Type != Person
 		}
 	case "staying", "sticking", "keeping":
 		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on", "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)

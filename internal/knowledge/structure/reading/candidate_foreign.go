@@ -9,8 +9,8 @@ import (
 // sentences about something else (other). They match whole words; in Chinese and Japanese they match
 // anywhere.
 var normWords = []struct {
-	unspaced    bool
-	cues, other []string
+	unspaced          bool
+	cues, pins, other []string // pins count with the version of a tool: "sigue en Java 17", not "sigue en Madrid"
 }{
 	{ // German
 		cues: []string{"ab sofort", "grundsätzlich", "ausschließlich", "ausnahmslos", "tabu", "eingefroren bis", "nur über", "nur aus", "nur von", "nur mit", "nur per", "nur nach", "nur durch", "nur noch", "nur am", "nur im", "nur in",
@@ -22,13 +22,15 @@ var normWords = []struct {
 		other: []string{"je", "j'ai", "mon", "ma", "mes", "peut-être", "hier", "aujourd'hui", "était", "étaient", "tu", "vous", "s'il", "sait", "crois", "aurait"},
 	},
 	{ // Spanish
-		cues: []string{"únicamente", "exclusivamente", "a partir de ahora", "de ahora en adelante", "solo desde", "sólo desde", "solo por", "solo con", "solo en", "solo se", "sólo se", "se queda en", "se quedan en", "queda en", "sigue en", "congelado hasta", "congelada hasta", "congelados hasta", "nadie toca", "nadie sube", "nadie despliega",
+		cues: []string{"únicamente", "exclusivamente", "a partir de ahora", "de ahora en adelante", "solo desde", "sólo desde", "solo por", "solo con", "solo en", "solo se", "sólo se", "se quedan en", "congelado hasta", "congelada hasta", "congelados hasta", "nadie toca", "nadie sube", "nadie despliega",
 			"nada sale", "todo pasa por", "nunca sin", "ningún despliegue", "no se despliega", "no se toca", "no se hace", "no se usa", "siempre en", "siempre con"},
+		pins:  []string{"queda en", "sigue en"},
 		other: []string{"yo", "mi", "mis", "quizás", "quizá", "ayer", "hoy", "era", "fue", "creo", "tú", "usted", "sabe", "me"},
 	},
 	{ // Portuguese
-		cues: []string{"apenas por", "apenas em", "apenas com", "apenas a partir", "somente", "exclusivamente", "a partir de agora", "de agora em diante", "só por", "só com", "só em", "só a partir", "só pelo", "só pela", "fica em", "ficam em", "fica no", "continua no", "congelado até", "congelada até", "ninguém mexe", "ninguém toca", "ninguém faz", "nada sai",
+		cues: []string{"apenas por", "apenas em", "apenas com", "apenas a partir", "somente", "exclusivamente", "a partir de agora", "de agora em diante", "só por", "só com", "só em", "só a partir", "só pelo", "só pela", "ficam em", "congelado até", "congelada até", "ninguém mexe", "ninguém toca", "ninguém faz", "nada sai",
 			"tudo passa", "nunca sem", "nenhum deploy", "não se faz", "não se usa", "sempre em", "sempre com"},
+		pins:  []string{"fica em", "fica no", "continua em", "continua no"},
 		other: []string{"eu", "meu", "minha", "talvez", "ontem", "hoje", "era", "foi", "acho", "você", "me", "sabe"},
 	},
 	{ // Chinese
@@ -55,7 +57,7 @@ func (r *reader) foreignNorm(from, to int) bool {
 		if l.unspaced && ascii || !l.unspaced && r.tongue != german+tongue(i) {
 			continue
 		}
-		if containsPhrase(text, l.cues, l.unspaced) {
+		if containsPhrase(text, l.cues, l.unspaced) || containsPhrase(text, l.pins, l.unspaced) && r.versioned(from, to) {
 			whole := text
 			if l.unspaced { // full stops of their own end no sentence here
 				whole = r.low
@@ -66,6 +68,14 @@ func (r *reader) foreignNorm(from, to int) bool {
 		}
 	}
 	return false
+}
+
+// versioned reports whether words[from:to] have a tool and a number after it.
+func (r *reader) versioned(from, to int) bool {
+	return r.some(from, to, func(i int) bool {
+		f := r.at(i)
+		return f != nil && f.Type == Tool && r.figure(i, to)
+	})
 }
 
 // containsPhrase reports whether text contains one of the phrases. Only whole words match, except in unspaced

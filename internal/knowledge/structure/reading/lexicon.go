@@ -216,6 +216,7 @@ var lists = []struct {
 		bye goodbye greetings sorry fwiw pls plz thx np gosh damn dude nvm iirc idk omg argh meh cos coz gonna wanna gotta kinda sorta dunno till heads-up
 		there'll that'll it'll he'll she'll they'll who's what's where's how's here's there'd y'all everything's nobody's one's
 		more most much many few less least lot lots etc e.g i.e eg ie vs via yes no ok okay hey hi wow oh well thanks hence thus therefore however instead rather otherwise
+		quatsch vergiss vergesst merkt oublie oubliez olvida olvide olvidad esquece esqueça
 		one two three four five six seven eight nine ten`},
 	{function | preposition, `in on at by for from into of onto to with about against across after before behind below above between through during under over within without
 		toward towards upon per around near off out up down along despite except inside outside like beyond among`},
@@ -244,7 +245,7 @@ var lists = []struct {
 }
 
 // verbs are verbs in their base form, with which an order begins.
-const verbs = `use deploy run call build create make add remove delete drop keep keep put send write read open close start stop restart merge push pull commit rebase squash release ship roll rollback
+const verbs = `want use deploy run call build create make add remove delete drop keep keep put send write read open close start stop restart merge push pull commit rebase squash release ship roll rollback
 	avoid ensure check test verify validate update upgrade downgrade bump pin install configure set enable disable store save log print return include exclude provide give show explain answer respond reply
 	format cite mention ask tell remind remember forget treat prefer allow deny forbid require need depend rely expose share skip ignore follow apply change modify edit touch rename move copy replace
 	rotate encrypt sign hash limit restrict bypass commit hardcode mix import export wait block go do get take leave let try see look consider document review approve assign schedule book

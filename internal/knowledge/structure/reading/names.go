@@ -284,7 +284,7 @@ func (r *reader) written(i int) (Mention, int) {
 		f.Type = r.kind(&f)
 		return f.Mention, n
 	}
-	if w.entry.is(product) {
+	if w.entry.is(product) && !r.isSpanishVerb(i) {
 		return Mention{Name: w.name, Display: r.text[w.start:w.end], Type: Tool, Confidence: ByProduct}, 1
 	}
 	if i > 1 && r.is(i-1, "called", "named") && !w.entry.is(function|past|finite|verb) && !r.words[i-2].entry.is(function|past|finite|verb) && !number(w.name) {
@@ -293,6 +293,12 @@ func (r *reader) written(i int) (Mention, int) {
 		return f.Mention, 1
 	}
 	return Mention{}, 0
+}
+
+// isSpanishVerb reports whether word i is "llama" in small letters in "se llama" or another Spanish sentence.
+func (r *reader) isSpanishVerb(i int) bool {
+	w := &r.words[i]
+	return w.low == "llama" && !w.upper && (r.tongue == spanish || r.is(i-1, "se", "te", "lo", "la", "le", "los", "las"))
 }
 
 // numbered returns the number of words of a document's number, such as ADR 0027 or

@@ -1,6 +1,8 @@
 package reading_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken"
@@ -169,5 +171,64 @@ func TestTheQuestionIsNotTheFact(t *testing.T) {
 	r := reading.Read(&c, nil)
 	if r.Entities[0].Name != "ana" || r.Constraint || len(r.Dependencies) > 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A verb of the third person is no part of the name before it, and a plural noun is.
+func TestNamesBeforeVerbs(t *testing.T) {
+	for text, want := range map[string]string{
+		"The bakery opens at seven.":                   "bakery",
+		"The boiler leaks when it is cold.":            "boiler",
+		"The printer jams when the paper is damp.":     "printer",
+		"The alarm rings twice.":                       "alarm",
+		"The gateway logs to stdout.":                  "gateway",
+		"The proxy times out after 30 seconds.":        "proxy",
+		"The importer skips empty rows.":               "importer",
+		"The parser fails on empty lines.":             "parser",
+		"The worker sleeps for five seconds.":          "worker",
+		"The staff canteen closes at two":              "staff canteen",
+		"The night shift ends at six.":                 "night shift",
+		"The payments service retries three times.":    "payments",
+		"The release notes are written by Lena.":       "release notes",
+		"The build logs are in S3.":                    "build logs",
+		"The proxy settings are in proxy.yaml.":        "proxy settings",
+		"The gateway logs are rotated daily.":          "gateway logs",
+		"The invoice totals are rounded.":              "invoice totals",
+		"The office plants need water on Mondays.":     "office plants",
+		"The wine glasses belong to Marta.":            "wine glasses",
+		"The tuition fees for March.":                  "tuition fees",
+		"The night shifts at the bakery pay more.":     "night shifts",
+		"The holiday rentals in Porto cost 900 euros.": "holiday rentals",
+		"The order sheets are in the blue folder.":     "order sheets",
+	} {
+		c := claim(text)
+		if r := reading.Read(&c, nil); len(r.Entities) == 0 || r.Entities[0].Name != want {
+			t.Errorf("%q is about %v, want %q", text, r.Entities, want)
+		}
+	}
+}
+
+// Words that speak to the assistant, and "se llama", are no names.
+func TestVerbsAreNoNames(t *testing.T) {
+	for text, no := range map[string]string{
+		"Mi perro se llama Toby.":                      "llama",
+		"La empresa se llama Nordwind.":                "llama",
+		"El perro que llama la atención es Toby.":      "llama",
+		"Vergiss das mit 13 Uhr.":                      "vergiss",
+		"Nein, Quatsch, der Laden schließt um 14 Uhr.": "quatsch",
+		"Want a shopping list? Answer: Yes please.":    "want",
+	} {
+		c := claim(text)
+		for _, e := range reading.Read(&c, nil).Entities {
+			if e.Name == no {
+				t.Errorf("%q is about %q", text, no)
+			}
+		}
+	}
+	for _, text := range []string{"We run llama on the box.", "La herramienta se llama Llama.", "Usamos Llama 3 para los resúmenes."} {
+		c := claim(text)
+		if !slices.ContainsFunc(reading.Read(&c, nil).Entities, func(e reading.Mention) bool { return strings.Contains(e.Name, "llama") && e.Type == reading.Tool }) {
+			t.Errorf("%q is not about the tool", text)
+		}
 	}
 }

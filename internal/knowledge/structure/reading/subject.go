@@ -338,13 +338,13 @@ func (r *reader) nouns(i, to int) (subject, found) {
 		}
 		to = i + 1
 	}
-	j := i
+	j, acts := i, false
 	for j < to && j < i+6 {
 		w := &r.words[j]
 		if w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 			break
 		}
-		if j > i && (verbal(w) || r.acts(j, to)) {
+		if acts = j > i && r.does(i, j, to); acts || j > i && (verbal(w) || r.acts(j, to)) {
 			break
 		}
 		if j > i && w.broken || w.entry.is(function) || j > i && w.entry.is(finite|past) || j > i && w.entry.is(verb) && !w.entry.is(common) {
@@ -382,7 +382,7 @@ func (r *reader) nouns(i, to int) (subject, found) {
 		return thing, w
 	}
 	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
-	if f.Name == "" || isQuantity(f.Name) || j-from == 1 && (r.isPlainWord(&f, to) || verbal(&r.words[from]) || strings.ContainsFunc(f.Name, analysis.Unspaced)) {
+	if f.Name == "" || isQuantity(f.Name) || j-from == 1 && (acts && Common(f.Name) || !acts && r.isPlainWord(&f, to) || verbal(&r.words[from]) || strings.ContainsFunc(f.Name, analysis.Unspaced)) {
 		return absent, found{}
 	}
 	if e := r.words[j-1].entry; e.head > 0 && j-from > 1 {
@@ -434,6 +434,45 @@ func (r *reader) acts(j, to int) bool {
 	}
 	next := &r.words[j+1]
 	return next.entry.is(determiner) || next.code || next.path
+}
+
+// does reports whether word j, after the noun at i, is a verb of the third person because the clause has no other: "the
+// office closes at six", but not "the release notes are written by hand".
+func (r *reader) does(i, j, to int) bool {
+	low, noun := r.words[j].low, r.words[j-1].low
+	n := len(low)
+	if r.tongue != english || i == 0 || !r.words[i-1].entry.is(determiner|adjective) || n < 4 || low[n-1] != 's' || strings.HasSuffix(low, "ss") || strings.HasSuffix(low, "us") || strings.HasSuffix(low, "is") ||
+		strings.HasSuffix(noun, "s") || r.words[j].upper || r.words[j].possessive || r.words[j-1].entry.is(adjective) {
+		return false
+	}
+	if j+1 >= to || r.words[j+1].broken {
+		return false
+	}
+	next := &r.words[j+1]
+	end := r.clauseEnd(j+1, to)
+	switch {
+	case r.words[j].entry.is(generic | common): // "logs to stdout", "times out"
+		if !r.is(j+1, "to", "into", "out") {
+			return false
+		}
+	case r.is(j+1, "to", "out", "off", "up", "down", "into", "after", "within", "until", "every", "when", "if", "while", "because", "automatically", "itself", "twice", "once"):
+	case r.is(j+1, "at", "for") && (isFigure(r.word(j+2)) || r.is(j+2, "noon", "midnight", "night", "dawn", "dusk")):
+	case r.words[to-1].stop != '.': // a fragment, such as "the tuition fees for March"
+		return false
+	case r.is(j+1, "at", "in", "on", "with"): // not: "the holiday rentals in Porto cost …"
+		if end-j > 5 {
+			return false
+		}
+	case next.entry.is(adjective|generic) && end-j > 2, !next.entry.is(function) && len(next.low) > 3 && strings.HasSuffix(next.low, "s"):
+	default:
+		return false
+	}
+	for k := j + 1; k < end && !subordinates[r.words[k].low]; k++ {
+		if e := r.words[k].entry; e.is(auxiliary|finite|past) && !e.is(preposition) || e.is(verb) && !e.is(common|adjective) && !r.words[k-1].entry.is(determiner|preposition) || strings.HasSuffix(r.words[k].low, "n't") {
+			return false
+		}
+	}
+	return true
 }
 
 // object returns what an order that begins at i is about: the first name in it, or else the noun

@@ -1,0 +1,98 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+)
+
+// impersonal returns the number of words before what is forbidden or required in a sentence whose "it" stands for
+// nothing: "It is forbidden to push to main." It is 0 for another sentence.
+func impersonal(words []word) int {
+	i := 1
+	switch low(words, 0) {
+	case "it's":
+	case "it":
+		if low(words, 1) != "is" {
+			return 0
+		}
+		i = 2
+	default:
+		return 0
+	}
+	for low(words, i) == "not" || low(words, i) == "strictly" || low(words, i) == "also" {
+		i++
+	}
+	if next := low(words, i+1); permissions[low(words, i)] && (next == "to" || next == "that") {
+		return i + 2
+	}
+	return 0
+}
+
+var permissions = set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
+
+// needsContext reports whether a sentence starts with a pronoun that stands for something. That of "Il est interdit de …"
+// and "Es ist verboten, … zu …" stands for nothing.
+func (c *cues) needsContext(text string) bool {
+	form := c.form(text)
+	if !c.starts(form, c.pointing) {
+		return false
+	}
+	if c.starts(form, c.requests) {
+		return true
+	}
+	for _, p := range c.impersonal {
+		if rest, ok := strings.CutPrefix(form, " "+p+" "); ok {
+			if p == "es müssen" && !c.has(form, c.rules) && !numbered(rest) {
+				return true // "Es müssen die Lampen getauscht werden."
+			}
+			return !namesAll(p, strings.Fields(rest), rest)
+		}
+	}
+	return true
+}
+
+// namesAll reports whether the words after an impersonal phrase name what they are about, and are no task for now.
+func namesAll(phrase string, words []string, rest string) bool {
+	if len(words) < 2 || slices.ContainsFunc(words, func(w string) bool { return backward[w] }) {
+		return false
+	}
+	for i, w := range words[:len(words)-1] {
+		if clitics[w] && (i == 0 || beforeClitics[words[i-1]]) && isInfinitive(words[i+1]) || strings.HasPrefix(w, "l'") && (i == 0 || beforeClitics[words[i-1]]) && isInfinitive(w) || w == "das" && words[i+1] == "zu" {
+			return false // "il faut le faire", "es ist verboten, das zu tun"
+		}
+	}
+	switch {
+	case phrase == "il y a" || phrase == "es gibt":
+		return len(words) > 2
+	case phrase == "il faut": // "il faut corriger le test" is a task
+		return strings.Contains(" "+rest, " avant de ") || strings.Contains(" "+rest, " avant toute ") || len(words) > 3 && (numbered(words[0]) || frenchNumbers[words[0]]) ||
+			slices.ContainsFunc(words, func(w string) bool { return frenchLasting[w] })
+	case phrase == "il ne faut":
+		return words[0] != "que" && (words[0] != "plus" || words[1] != "que")
+	case strings.HasPrefix(phrase, "il est"), strings.HasPrefix(phrase, "il n'est"):
+		return slices.ContainsFunc(words, func(w string) bool {
+			return w == "de" || w == "que" || strings.HasPrefix(w, "d'") || strings.HasPrefix(w, "qu'")
+		})
+	case strings.HasPrefix(phrase, "es ist"):
+		return slices.ContainsFunc(words, func(w string) bool {
+			return w == "zu" || w == "dass" || strings.HasSuffix(w, "en") && strings.Index(w, "zu") > 1
+		})
+	}
+	return true
+}
+
+// isInfinitive reports whether a French word may be an infinitive.
+func isInfinitive(w string) bool {
+	return len(w) > 3 && (strings.HasSuffix(w, "er") || strings.HasSuffix(w, "ir") || strings.HasSuffix(w, "re"))
+}
+
+// Words after an impersonal phrase. backward holds those that refer to the sentence before or to now, and verbs
+// that calm somebody: "il ne faut pas s'inquiéter".
+var (
+	backward = set(`il elle ils elles qu'il qu'elle qu'ils qu'elles ça cela ceci lui celui-ci celle-ci là-dessus aujourd'hui demain maintenant vite s'inquiéter exagérer hésiter oublier paniquer rêver
+		ihn ihm ihr sie es er dies dieses diese davon damit dazu dafür darin dabei dort heute morgen jetzt gerade grund probleme`)
+	clitics       = set("le la les y en leur")
+	beforeClitics = set("de pas jamais plus toujours rien absolument surtout ne")
+	frenchLasting = set("toujours jamais chaque systématiquement obligatoirement")
+	frenchNumbers = set("deux trois quatre cinq six sept huit neuf dix vingt trente")
+)

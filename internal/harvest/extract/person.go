@@ -1,0 +1,136 @@
+package extract
+
+import "github.com/kenlayer/ken/internal/analysis"
+
+// longestTrait is the maximum number of words of such a short sentence about the speaker.
+const longestTrait = 5
+
+// saysWhoIAm reports whether a sentence says in few words what the speaker is: "I'm vegetarian", "born in 1990". Only
+// the first sentence of a message may leave out the speaker; another may be about somebody else.
+func saysWhoIAm(w []word, begins bool) bool {
+	w = withoutEnded(w)
+	if len(w) > longestTrait {
+		return false
+	}
+	first, n := w[0].low, 1
+	switch {
+	case traits[first]: // "vegan since 2019"
+		return begins && (len(w) == 1 && first != "single" && first != "blind" || low(w, 1) == "since")
+	case first == "born" || first == "allergic":
+		return begins && len(w) > 2 && (low(w, 1) == "in" || low(w, 1) == "to")
+	case (first == "i" || first == "we") && low(w, 1) == "have":
+		return len(w) < 5 && kin[low(w, len(w)-1)] && (amount(w, 2) > 0 || len(w) == 3)
+	case first == "i" && (low(w, 1) == "am" || low(w, 1) == "work"):
+		n = 2
+	case first != "i'm":
+		return false
+	}
+	if low(w, 1) == "work" {
+		return len(w) == 3 && (low(w, 2) == "nights" || low(w, 2) == "weekends" || low(w, 2) == "part-time" || low(w, 2) == "remotely")
+	}
+	article := low(w, n) == "a" || low(w, n) == "an"
+	if article || low(w, n) == "not" {
+		n++
+	} else if low(w, n) == "no" && low(w, n+1) == "longer" {
+		n += 2
+	}
+	is := low(w, n)
+	last := n == len(w)-1
+	return traits[is] && (last || low(w, n+1) == "since") || article && last && !noOffice[is] && !vague()[analysis.Stem(is)] ||
+		last && len(is) == 2 && is >= "14" && numbered(is) && digit(is[1])
+}
+
+// omitsSpeaker reports whether a sentence leaves out the speaker: "born in 1990".
+func omitsSpeaker(w []word) bool {
+	return traits[w[0].low] || w[0].low == "born" || w[0].low == "allergic"
+}
+
+// withoutEnded cuts "any more" and the like off the end of words.
+func withoutEnded(w []word) []word {
+	for _, end := range [...][]string{{"anymore"}, {"any", "more"}, {"any", "longer"}} {
+		if n := len(w) - len(end); n > 0 && follows(w[n:], end) {
+			return w[:n]
+		}
+	}
+	return w
+}
+
+// longestFarewell is the maximum number of words of a sentence that says that somebody left.
+const longestFarewell = 9
+
+// farewells lists how people say that a person or an animal is there no more. Of a name, "died" needs the day or
+// month: "Jenkins died." says something else.
+var (
+	farewells = list(`left the company, left the team, left the firm, left the organisation, left the organization, left our company, left our team, passed away, retired, resigned, was laid off, got laid off, was fired, got fired`)
+	deaths    = list("died last week, died last month, died last year, died last spring, died last summer, died last autumn, died last winter, died in, died this, died of")
+	relatives = set(`mom mum mother dad father parents brother sister son daughter wife husband partner grandma grandmother grandpa grandfather aunt uncle cousin niece nephew friend boss manager colleague neighbour neighbor assistant
+		dog cat rabbit horse hamster parrot`)
+	auxiliaries = set("has have had just sadly recently")
+	notNamed    = set(`everybody everyone somebody someone nobody anybody anyone none people who whoever one some many most all both few several what which whose the a an any each every no other others
+		when where why how there here if then once since only even also but and or so not may will`)
+)
+
+// subjectPerson returns the number of words of a subject that names a person, and whether it is a name alone.
+func subjectPerson(w []word) (n int, named bool) {
+	if notNamed[w[0].low] {
+		return 0, false
+	}
+	if w[0].low == "my" || w[0].low == "our" {
+		if !relatives[low(w, 1)] || w[1].comma {
+			return 0, false
+		}
+		n = 2
+	}
+	for first := n; n < len(w) && n-first < 2 && w[n].upper && !w[n].comma && !w[n].code && (n > 0 || w[n].low != "it") && !self[w[n].low] && !pronouns[w[n].low] && !openings[w[n].low]; {
+		n++
+	}
+	return n, w[0].low != "my" && w[0].low != "our"
+}
+
+// saysWhoLeft reports whether a sentence says that a person left or died: "Bob left the company."
+func saysWhoLeft(w []word) bool {
+	if len(w) > longestFarewell || hedges.in(w) >= 0 {
+		return false
+	}
+	i, named := subjectPerson(w)
+	for i > 0 && i < len(w) && auxiliaries[w[i].low] {
+		i++
+	}
+	if i == 0 || i >= len(w) {
+		return false
+	}
+	n := farewells.starts(w[i:])
+	return n > 1 || n == 1 && !objects[low(w, i+1)] || deaths.starts(w[i:]) > 0 || !named && w[i].low == "died"
+}
+
+// saysWhatTheyAre reports whether a sentence says in few words what another person is or likes: "My wife is vegetarian."
+// "Sara hates mushrooms."
+func saysWhatTheyAre(w []word) bool {
+	w = withoutEnded(w)
+	n, named := subjectPerson(w)
+	if n == 0 || n == len(w) || len(w) > longestTrait+n || hedges.in(w) >= 0 {
+		return false
+	}
+	rest := w[n+1:]
+	switch verb := w[n].low; verb {
+	case "is", "isn't":
+		if verb == "is" && low(rest, 0) == "no" && low(rest, 1) == "longer" {
+			rest = rest[1:]
+		}
+		if d := low(rest, 0); d == "not" || d == "no" || d == "longer" || d == "now" {
+			rest = rest[1:]
+		}
+		article := low(rest, 0) == "a" || low(rest, 0) == "an"
+		if article {
+			rest = rest[1:]
+		}
+		is := low(rest, 0)
+		return traits[is] && (len(rest) == 1 || low(rest, 1) == "since" || low(rest, 1) == "now") || !named && article && len(rest) == 1 && !noOffice[is] && !vague()[analysis.Stem(is)]
+	}
+	k := tastes.starts(w[n:])
+	rest = w[n+max(k, 1):]
+	return k > 0 && len(rest) > 0 && len(rest) < 4 && !objects[rest[0].low] && rest[0].low != "to" && rest[0].low != "when" && rest[0].low != "how" && !has(rest, len(rest), pronouns) && !has(rest, len(rest), self) && !has(rest, len(rest), other) && !vague()[analysis.Stem(rest[len(rest)-1].low)]
+}
+
+// tastes lists how people say what somebody likes to eat or do.
+var tastes = list("hates, dislikes, loves, likes, doesn't like, does not like, can't stand, doesn't eat, does not eat, won't eat, no longer eats, no longer likes, adores")
