@@ -187,7 +187,7 @@ func (a *commands) printSession(v *sessionView) {
 	a.PrintFields(10, "session", v.ID, "state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "), "part of", v.Parent, "agent", v.Agent,
 		"messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(cli.TimeFormat), v.Active.UTC().Format(cli.TimeFormat)))
 	if cp := v.Checkpoint; cp != nil {
-		a.PrintFields(10, "goal", cp.Goal, "files", strings.Join(cp.Files, ", "), "open", strings.Join(cp.Open, " · "), "last step", cp.LastStep)
+		a.PrintFields(10, "last goal", cp.Goal, "files", strings.Join(cp.Files, ", "), "open", strings.Join(cp.Open, " · "), "last step", cp.LastStep)
 	}
 	a.PrintFields(10, "came of it", outcomeOf(&v.Info))
 	if len(v.Claims) == 0 {
