@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -39,7 +40,8 @@ type Loop struct {
 	// be nil.
 	Called func(call openai.ToolCall, result tools.Result, err error)
 	// Others runs a tool that the registry does not have. It is for programs with tools of their
-	// own, which are listed in Offered. It may be nil.
+	// own, which are listed in Offered. The model reads an error only if it is a *ken.Error; Called gets
+	// every error. Others may be nil.
 	Others  func(ctx context.Context, call openai.ToolCall) (string, error)
 	Offered []openai.Tool
 }
@@ -117,6 +119,9 @@ func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 			text, err := l.Others(ctx, call)
 			if l.Called != nil {
 				l.Called(call, tools.Result{Text: text}, err)
+			}
+			if _, told := errors.AsType[*ken.Error](err); err != nil && !told {
+				return "The tool failed. Go on without it, or try it again later."
 			}
 			if err != nil {
 				return tools.Explain(err)

@@ -149,16 +149,19 @@ func TestLoopStops(t *testing.T) {
 
 // A program's own tools run beside those of the registry.
 func TestLoopWithOtherTools(t *testing.T) {
-	m := &script{answers: []openai.ChatCompletionMessage{calls([2]string{"weather", `{}`}, [2]string{"broken", `{}`}), says("done")}}
+	m := &script{answers: []openai.ChatCompletionMessage{calls([2]string{"weather", `{}`}, [2]string{"broken", `{}`}, [2]string{"down", `{}`}), says("done")}}
 	loop := openaitools.Loop{Registry: registry(t), Caller: agent, Ask: m.ask, Offered: []openai.Tool{{Type: "function"}},
 		Others: func(_ context.Context, c openai.ToolCall) (string, error) {
-			if c.Function.Name == "weather" {
+			switch c.Function.Name {
+			case "weather":
 				return "sunny", nil
+			case "down":
+				return "", errors.New("dial 10.0.0.7: no key hunter2")
 			}
 			return "", &ken.Error{Code: ken.CodeInvalid, Msg: "it is broken"}
 		}}
 	added, err := loop.Run(context.Background(), question)
-	if err != nil || added[1].Content != "sunny" || !strings.Contains(added[2].Content, "it is broken") || m.offered[0] != len(loop.Registry.Tools(agent))+1 {
+	if err != nil || added[1].Content != "sunny" || !strings.Contains(added[2].Content, "it is broken") || !strings.Contains(added[3].Content, "failed") || strings.Contains(added[3].Content, "hunter2") || strings.Contains(added[3].Content, "log") || m.offered[0] != len(loop.Registry.Tools(agent))+1 {
 		t.Errorf("%+v, offered %v, %v", added, m.offered, err)
 	}
 }
