@@ -162,7 +162,7 @@ var versions = []version{
 	{"format", 3}, // of the saved file
 	{"codegraph", 4},
 	{"codegraph/golang", 3},
-	{"codegraph/lexed", 2},
+	{"codegraph/lexed", 3},
 	{"codegraph/scip", 4},
 	{"codegraph/typed", 3},
 }

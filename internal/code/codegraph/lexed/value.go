@@ -14,7 +14,7 @@ type typing struct {
 	first, end int    // range of tokens of the expression or annotation; empty if equal
 	annotation bool   // the tokens are a type
 	weak       bool   // it is used only if no other type is known; from isinstance
-	path       string // path of the type, in place of an expression
+	path       string // path of the type, in place of an expression: of a fixture or of a class within a function
 	name       string // a local value; its type is valid up to the token last
 	last       int
 	decl       int // a declaration in place of a local value, -1 for none; its first type is used
@@ -66,8 +66,10 @@ func (s *search) advanceTypes(i int) {
 func (s *search) typingPath(t *typing) string {
 	switch {
 	case t.path != "":
-		if q, ok := s.lookup(t.name); ok { // a fixture in the same file
-			return q
+		if _, here := s.declared[t.path]; !here {
+			if q, ok := s.lookup(t.name); ok { // a fixture in the same file
+				return q
+			}
 		}
 		return t.path
 	case t.first >= t.end:
