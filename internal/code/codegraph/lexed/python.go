@@ -45,13 +45,14 @@ type decorators struct {
 
 // pyBlock is a definition whose body is being read.
 type pyBlock struct {
-	indent   int32
-	decl     int // index in File.Decls; -1 for a function within a function
-	function bool
-	first    int
-	globals  map[string]bool
-	locals   []int // tokens of the names that it binds
-	typings  []int // indices in reader.typings of the types of its locals
+	indent    int32
+	decl      int // index in File.Decls; -1 for a function within a function
+	function  bool
+	annotated bool // its result type is declared
+	first     int
+	globals   map[string]bool
+	locals    []int // tokens of the names that it binds
+	typings   []int // indices in reader.typings of the types of its locals
 }
 
 // lineEnd returns the token after the logical line that begins at i.
@@ -223,6 +224,10 @@ func (p *pythonReader) definition(head, i, end int) {
 		}
 		b.decl = p.declare(d)
 		if arrow := p.match(open) + 1; p.op(open) == '(' && p.op(arrow) == opThinArrow {
+			b.annotated = true
+			if d.parent >= 0 && p.op(open+2) == ':' && arrow+2 == colon && p.text(open+3) == p.text(arrow+1) { // (self: T) -> T
+				p.typings = append(p.typings, typing{at: arrow, path: p.file.Decls[d.parent].Qualified, decl: b.decl})
+			}
 			p.declType(b.decl, arrow+1, colon, true)
 		}
 	}
