@@ -164,7 +164,7 @@ var versions = []version{
 	{"codegraph/golang", 3},
 	{"codegraph/lexed", 4},
 	{"codegraph/scip", 4},
-	{"codegraph/typed", 3},
+	{"codegraph/typed", 4},
 }
 
 type version struct {
