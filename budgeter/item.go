@@ -233,10 +233,10 @@ func shortIDs(candidates []Candidate) []string {
 	return short
 }
 
-// ending returns the string whose end is an item's short id. That is the id or, for a symbol, a
-// hash of the id, because the end of the id itself would begin in the middle of a word.
+// ending returns the string whose end is an item's short id. That is the id or, for a symbol and the
+// objectives, a hash of the id, because the end of the id itself would begin in the middle of a word.
 func ending(it *ken.Item) string {
-	if it.Kind != KindSymbol {
+	if it.Kind != KindSymbol && it.Kind != KindObjectives {
 		return it.ID
 	}
 	sum := sha256.Sum256([]byte(it.ID))

@@ -88,8 +88,9 @@ func TestShortIDs(t *testing.T) {
 		"0195616d-8c00-7000-8000-0000003f9a1c", "[k:1]\n"} {
 		list = append(list, Candidate{Item: ken.Item{ID: id}})
 	}
-	list = append(list, Candidate{Item: ken.Item{ID: "method:example.com/shop/store.Shelf.Assemble", Kind: KindSymbol}})
-	equal(t, "short ids", shortIDs(list), []string{"3f9a1c", "12ab34", "00aaaaaa", "01aaaaaa", "dmemd3", "3f9a1c", "k1", "775d8d"})
+	list = append(list, Candidate{Item: ken.Item{ID: "method:example.com/shop/store.Shelf.Assemble", Kind: KindSymbol}},
+		Candidate{Item: ken.Item{ID: "objectives", Kind: KindObjectives}})
+	equal(t, "short ids", shortIDs(list), []string{"3f9a1c", "12ab34", "00aaaaaa", "01aaaaaa", "dmemd3", "3f9a1c", "k1", "775d8d", "eb9394"})
 }
 
 func TestExcerpt(t *testing.T) {

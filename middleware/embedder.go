@@ -170,7 +170,11 @@ func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, e em
 
 func (l *Layer) indexing() repository.Options {
 	r := &l.cfg.Repository
-	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
+	progress := func(p repository.Progress) {
+		l.firstIndex.note(p)
+		l.o.Progress(string(p.Stage), p.Done, p.Total)
+	}
+	return repository.Options{Progress: progress,
 		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.decisionStatus(), Declarations: codebase.Declarations,
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }

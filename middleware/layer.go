@@ -89,6 +89,7 @@ type Layer struct {
 	filing             filing
 	samplers           samplers
 	code               code
+	firstIndex         *firstIndex
 	events             *telemetry.Log
 
 	// findCheckpoint returns the checkpoint of a turn's session, for a conversation that lost its
@@ -132,7 +133,10 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 		return nil, err
 	}
 	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, slack: turnSlack, blocks: blockCache{limit: rememberedTurns, limitBytes: cfg.Injection.Memory << 20},
-		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
+		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}, firstIndex: newFirstIndex()}
+	if o.Foreground || !cfg.Repository.Index {
+		l.firstIndex.end()
+	}
 	l.recording, l.stopRecording = context.WithCancel(context.WithValue(context.Background(), recorderKey{}, true))
 	l.recorder = newRecorder(l.writeRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
@@ -360,6 +364,7 @@ func (l *Layer) onStoreClosed(owner string) {
 // It starts when this process becomes the holder of the store, so only one process does this. It
 // keeps the store open, so that the store has a holder.
 func (l *Layer) maintainStore(ctx context.Context) {
+	defer l.firstIndex.end()
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
 		if pause(ctx, time.Second) != nil {
@@ -445,7 +450,9 @@ func (l *Layer) refresh(ctx context.Context, owner string) (repository.Report, e
 		return report, nil
 	}
 	if l.cfg.Repository.Index {
-		if report, err = repository.Index(ctx, l.o.Root, s, l.indexing()); err != nil {
+		report, err = repository.Index(ctx, l.o.Root, s, l.indexing())
+		l.firstIndex.end()
+		if err != nil {
 			return report, fmt.Errorf("index repository: %w", err)
 		}
 	}

@@ -1,5 +1,14 @@
 package tools
 
+import "time"
+
+// SetIndexWait sets how long a search waits for the first index, and returns a function that resets it.
+func SetIndexWait(d time.Duration) (reset func()) {
+	was := indexWait
+	indexWait = d
+	return func() { indexWait = was }
+}
+
 // Tests decode answers into the types that make them.
 type (
 	ClaimView             = claimView

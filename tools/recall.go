@@ -17,18 +17,25 @@ import (
 
 // recallResult holds the claims that a recall found, best first.
 type recallResult struct {
-	Mode   string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
-	Cause  string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
-	Claims []claimView `json:"claims"`
-	More   int         `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
+	Mode     string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
+	Cause    string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
+	Claims   []claimView `json:"claims"`
+	More     int         `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
+	Indexing string      `json:"indexing,omitempty" jsonschema:"that the repository is still being indexed, and how far"`
 }
 
 // Write implements Output.
 func (f *recallResult) Write(p *Page) {
-	if len(f.Claims) == 0 {
+	switch {
+	case len(f.Claims) == 0 && f.Indexing != "":
+		p.Line("Nothing is found yet: " + f.Indexing + ". Ask again in a moment.")
+	case len(f.Claims) == 0:
 		p.Line("Nothing is known that bears on it.")
-	} else {
+	default:
 		p.Line(strconv.Itoa(len(f.Claims)) + " found, best first.")
+		if f.Indexing != "" {
+			p.Line("There may be more later: " + f.Indexing + ".")
+		}
 	}
 	if f.Cause != "" {
 		p.Line("Searched by " + f.Mode + ": " + f.Cause)
@@ -39,6 +46,9 @@ func (f *recallResult) Write(p *Page) {
 	p.claims(f.Claims)
 }
 
+// indexWait is how long a search waits for the first index of a new project.
+var indexWait = 2 * time.Second
+
 // recall searches the knowledge. It stores nothing about the question.
 func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 	f := c.filter(named[ken.Status](in.Statuses))
@@ -48,11 +58,16 @@ func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 			return nil, err
 		}
 	}
+	wait := indexWait
+	if !in.Documents {
+		wait = 0
+	}
+	indexing := c.r.layer.Operator().AwaitIndex(ctx, c.Store, wait)
 	got, err := c.r.layer.Operator().Recaller(c.Store, middleware.RecallQuery{Limit: in.Limit, Filter: f}).Ask(ctx, in.Query, f.Scopes)
 	if err != nil {
 		return nil, err
 	}
-	out := &recallResult{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More}
+	out := &recallResult{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More, Indexing: indexing}
 	for i := range got.Claims {
 		r := &got.Claims[i]
 		k := c.showAs(r.Claim, r.Tier, r.Trust)

@@ -146,10 +146,20 @@ func (r *Registry) Prompt(ctx context.Context, c Caller, question string) (strin
 	if err := r.setOwner(ctx, &c); err != nil {
 		return "", err
 	}
+	indexing := ""
+	if s, release, err := r.layer.Store(ctx, c.Owner); err == nil {
+		indexing = r.layer.Operator().AwaitIndex(ctx, s, indexWait)
+		release()
+	}
 	t := ken.Turn{Owner: c.Owner, Project: c.Project, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes, Messages: []ken.Message{{Role: "user", Text: question}}}
 	got, err := r.layer.Operator().DryRun(ctx, t, r.layer.Config())
-	if err != nil || got.Receipt.Block == "" {
+	switch {
+	case err != nil:
 		return question, err
+	case got.Receipt.Block == "" && indexing != "":
+		return "Ken has found nothing for it yet: " + indexing + ".\n\n" + question, nil
+	case got.Receipt.Block == "":
+		return question, nil
 	}
 	return got.Receipt.Block + "\n\n" + question, nil
 }

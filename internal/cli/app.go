@@ -198,10 +198,14 @@ func WriteJSON(w io.Writer, v any) error {
 }
 
 // Refresh updates the layer. It returns only the error of ctx and prints any other,
-// because a turn works without an update.
+// because a turn works without an update. After a change it says which files can't be searched
+// because they are not UTF-8.
 func (a *App) Refresh(ctx context.Context, l *middleware.Layer, p *Progress) error {
-	_, err := l.Refresh(ctx, a.Owner)
+	report, err := l.Refresh(ctx, a.Owner)
 	p.Done()
+	if n := report.Skipped[repository.ReasonNotUTF8]; n > 0 && report.Changed > 0 && !a.Quiet {
+		fmt.Fprintf(a.Err, "ken: skipped %d: %s\n", n, repository.ReasonNotUTF8)
+	}
 	if err != nil && ctx.Err() == nil {
 		a.Report(err)
 	}

@@ -213,10 +213,13 @@ func (a *commands) printColumns(head []string, rows [][]string) {
 	}
 }
 
-// short returns an id for a table: its end, or the name of a code symbol.
+// short returns an id for a table: its end, the name of a code symbol, or the whole of a word.
 func short(id string) string {
 	if _, name, ok := codegraph.Split(id); ok {
 		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	if !strings.ContainsAny(id, "0123456789") {
+		return id
 	}
 	return cli.Tail(id)
 }

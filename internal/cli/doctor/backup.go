@@ -74,6 +74,9 @@ func (a *commands) backupCommand() *cobra.Command {
 		Example: "  ken backup /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkArchive(args[0]); err != nil {
+				return err
+			}
 			p := a.Progress()
 			defer p.Done()
 			l, err := a.Layer(cmd.Context(), p)
@@ -127,6 +130,20 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 	return m, left, size, err
 }
 
+// checkArchive returns an error if no file can be made at a path, or put in place of what is there.
+func checkArchive(file string) error {
+	why := ""
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		why = file + " is a folder"
+	} else if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		why = "there is no folder " + filepath.Dir(file)
+	}
+	if why == "" {
+		return nil
+	}
+	return cli.Invalid("FILE", why, "Give the path of a file, such as ken.tar.gz.")
+}
+
 // writeArchive writes an archive to a file that only this user can read. If left is not empty,
 // the archive lacks these owners although its manifest names them.
 func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m manifest, file string) (size int64, left []missingOwner, err error) {
@@ -156,6 +173,9 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 				left, err = append(left, missingOwner{owner, why.Msg, why.Try}), nil
 			}
 		}
+	}
+	if err == nil {
+		p.Update("owners", len(m.Owners), len(m.Owners))
 	}
 	if err == nil {
 		err = backupFiles(archive, stateOf(l), m.Made)
@@ -332,6 +352,7 @@ func (a *commands) giveToEngine(ctx context.Context, p *cli.Progress, owners []s
 			err = errors.Join(err, fmt.Errorf("owner %s: %w", owner, open))
 		}
 	}
+	p.Update("owners", len(owners), len(owners))
 	return errors.Join(err, l.Close())
 }
 
@@ -339,10 +360,16 @@ func (a *commands) giveToEngine(ctx context.Context, p *cli.Progress, owners []s
 // A store is moved into place when it is complete, and replaces nothing.
 func unpack(ctx context.Context, file, state string, agree func(manifest) error) (m manifest, err error) {
 	f, err := os.Open(file)
-	if err != nil {
-		return m, err
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = f.Stat(); err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder", file)
+		}
+		defer f.Close()
 	}
-	defer f.Close()
+	if err != nil {
+		return m, &ken.Error{Code: ken.CodeNotFound, Msg: "read the archive", Err: err, Try: "Check the path."}
+	}
 	broken := func(cause error) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is not a complete backup of ken", Err: cause, Try: "Use another backup. Nothing was restored."}
 	}

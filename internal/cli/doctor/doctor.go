@@ -26,6 +26,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -130,7 +131,7 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 	if err != nil {
 		return []finding{failed("project", err)}
 	}
-	out := []finding{passed("project", "%s", root), examineGit()}
+	out := []finding{passed("project", "%s", root), examineGit(ctx, root)}
 	r, err := a.Resolve()
 	if err != nil {
 		return append(out, failed("configuration", err))
@@ -154,12 +155,29 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 	return out
 }
 
-func examineGit() finding {
+// examineGit checks that git is installed and reads the project. git refuses a folder that belongs to another user, and
+// names the remedy.
+func examineGit(ctx context.Context, root string) finding {
+	const check = "git"
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return warned("git", "not installed: no history is indexed", "Install git.")
+		return warned(check, "not installed: no history is indexed", "Install git.")
 	}
-	return passed("git", "%s", path)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	_, err = trust.Git(ctx, root, "rev-parse", "--git-dir").Output()
+	refused, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || ctx.Err() != nil || strings.Contains(string(refused.Stderr), "not a git repository") {
+		return passed(check, "%s", path)
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(string(refused.Stderr)), "\n")
+	try := "Run git status in " + root + "."
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "git config ") {
+			try = "Run " + line
+		}
+	}
+	return warned(check, strings.TrimPrefix(first, "fatal: ")+": no history is indexed", try)
 }
 
 // examineStore checks the owner's store. It opens the store as every command does,

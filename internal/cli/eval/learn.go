@@ -72,6 +72,7 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 		}
 		reports = append(reports, report)
 	}
+	p.Update("cases", len(cases), len(cases))
 	p.Done()
 	if len(reports) == 0 {
 		return cli.Usagef("no case is called %q", o.only)

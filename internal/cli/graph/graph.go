@@ -224,9 +224,7 @@ func (a *commands) printBuilt(b *built) error {
 	switch t := b.Types; {
 	case t != nil:
 		fmt.Fprintf(a.Out, "types: %s, %d with errors\n", cli.Count(t.Packages, "Go package"), t.Broken)
-		for _, x := range t.Problems {
-			fmt.Fprintf(a.Err, "ken: types: %s: %s\n", cli.Cell(cmp.Or(location(x.Path, x.Line), x.Package, "the module")), cli.Cell(x.Text))
-		}
+		a.printTypeErrors(t)
 	case b.NoTypes != "":
 		fmt.Fprintf(a.Out, "types were not checked: %s\n", cli.Cell(b.NoTypes))
 	}
@@ -237,8 +235,28 @@ func (a *commands) printBuilt(b *built) error {
 	return nil
 }
 
-// mostUnread is how many unreadable files are listed.
-const mostUnread = 10
+// printTypeErrors prints what could not be checked. Errors in packages that import what is missing are left out, because
+// most of them follow from that.
+func (a *commands) printTypeErrors(t *typed.Report) {
+	if a.Quiet {
+		return
+	}
+	if n := len(t.Missing); n > 0 {
+		fmt.Fprintf(a.Err, "ken: types: %s can't be imported: run go mod download; --json lists them\n", cli.Count(n, "package"))
+	}
+	own := slices.DeleteFunc(slices.Clone(t.Problems), func(x typed.Problem) bool { return x.Follows })
+	for _, x := range own[:min(len(own), mostTypeErrors)] {
+		fmt.Fprintf(a.Err, "ken: types: %s: %s\n", cli.Cell(cmp.Or(location(x.Path, x.Line), x.Package, "the module")), cli.Cell(x.Text))
+	}
+	if n := len(own) - mostTypeErrors; n > 0 {
+		fmt.Fprintf(a.Err, "ken: types: %s more: --json lists them\n", cli.Count(n, "error"))
+	}
+}
+
+const (
+	mostUnread     = 10 // unreadable files that are listed
+	mostTypeErrors = 20 // errors of types that are listed
+)
 
 // printUnread prints the files that are missing from the graph.
 func (a *commands) printUnread(r *codegraph.Report) {

@@ -184,6 +184,10 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	if c.Scope, c.ExpiresAt, err = cli.ScopeAndExpiry(o.scope, o.expires, now); err != nil {
 		return c, err
 	}
+	if c.Status != "" && !slices.Contains(ken.Statuses(), c.Status) {
+		return c, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("unknown status %q", o.status),
+			Try: "Use one of observed, inferred, hypothesis, verified."})
+	}
 	if err := c.Validate(); err != nil {
 		return c, cli.UsageError(err)
 	}

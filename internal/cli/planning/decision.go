@@ -18,6 +18,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/cli"
 	adr "github.com/kenlayer/ken/internal/code/decision"
+	"github.com/kenlayer/ken/internal/code/repository"
 )
 
 // decisionCommand groups the commands for architecture decisions. They read only the files and
@@ -203,18 +204,38 @@ func (a *commands) printProblems(list []fileProblem, none string) error {
 	return err
 }
 
+// projectFile returns a function that reports whether the project has a file, by its path or the end of it.
+func (a *commands) projectFile(ctx context.Context) (func(string) bool, error) {
+	root, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := repository.Files(ctx, root, repository.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return func(p string) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(p))) // it may be ignored
+		return err == nil || slices.ContainsFunc(tree.Files, func(f repository.File) bool { return strings.HasSuffix("/"+f.Path, "/"+p) })
+	}, tree.Close()
+}
+
 func (a *commands) decisionCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Check the files of decisions",
 		Long: "Check the files of decisions, and print each problem with its line and a hint: unreadable files, missing or unknown statuses, two " +
-			"decisions with one number, missing links and successors, cycles of supersession. The exit status is 1 if there are problems.",
+			"decisions with one number, missing links, successors and governed files, cycles of supersession. The exit status is 1 if there are problems.",
 		Example: `  ken decision check
   ken decision check --json`,
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
-				list := cli.Map(r.Problems(), func(p *adr.Problem) fileProblem { return fileProblem(*p) })
+				found, err := a.projectFile(cmd.Context())
+				if err != nil {
+					return err
+				}
+				list := cli.Map(append(r.Problems(), r.MissingFiles(found)...), func(p *adr.Problem) fileProblem { return fileProblem(*p) })
 				return a.printProblems(list, "nothing is wrong in "+cli.Count(len(r.List()), "decision"))
 			})
 		},

@@ -180,7 +180,7 @@ func (a *commands) runCommand() *cobra.Command {
 			"The claims are about the command, its tests, the files that it names and those that it changed: ken provenance shows what stands " +
 			"behind each. The same run again adds its evidence to the claim that is there, and a run that ends otherwise supersedes it. Secrets " +
 			"in the command line are left out. Whatever goes wrong with the recording, the command runs.\n\n" +
-			"Test results are read from go test, pytest, jest, vitest, cargo test, rspec and TAP. For that, the command writes to a pipe; " +
+			"Test results are read from go test, pytest, jest, vitest, cargo test, rspec and TAP, and how many there were from the summary of the runner. For that, the command writes to a pipe; " +
 			"--direct gives it the terminal itself.",
 		Example: `  ken run -- go test ./...
   ken run --about payments --expires 30d -- make integration
@@ -213,6 +213,7 @@ type runView struct {
 	Interrupted string          `json:"interrupted,omitempty"` // name of the signal
 	DurationMS  int64           `json:"duration_ms"`
 	Tests       runTests        `json:"tests"`
+	Groups      runTests        `json:"groups"` // packages and files of tests
 	Changed     observe.Changes `json:"changed"`
 	Claims      []runClaim      `json:"claims"`
 	Warning     string          `json:"warning,omitempty"` // why the record is incomplete
@@ -222,7 +223,7 @@ type runTests struct {
 	Passed   int      `json:"passed"`
 	Failed   int      `json:"failed"`
 	Failing  []string `json:"failing,omitempty"`
-	Complete bool     `json:"complete"` // the list is complete
+	Complete bool     `json:"complete"` // the output names each of them
 }
 
 type runClaim struct {
@@ -303,16 +304,20 @@ func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions)
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
 	v := runView{Command: observe.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []runClaim{},
-		Tests: runTests{Complete: s.Complete}}
+		Tests: runTests{Passed: s.Counts.Passed, Failed: s.Counts.Failed, Complete: s.Counts.Complete}, Groups: runTests{Complete: true}}
 	if s.Interrupted != nil {
 		v.Interrupted = s.Interrupted.String()
 	}
 	for _, t := range s.Tests {
-		if t.Passed {
-			v.Tests.Passed++
-		} else {
-			v.Tests.Failed++
+		switch {
+		case !t.Group && !t.Passed:
 			v.Tests.Failing = append(v.Tests.Failing, clean.Text(t.Name))
+		case !t.Group:
+		case t.Passed:
+			v.Groups.Passed++
+		default:
+			v.Groups.Failed++
+			v.Groups.Failing = append(v.Groups.Failing, clean.Text(t.Name))
 		}
 	}
 	var problems []string
@@ -360,6 +365,18 @@ func writeRecord(name string, v *runView) error {
 	return os.WriteFile(name, append(b, '\n'), 0o644)
 }
 
+// summary says how many passed: ", 2 of 3 tests passed"; "" if there are none.
+func (t *runTests) summary(what string) string {
+	switch n := t.Passed + t.Failed; {
+	case n == 0:
+		return ""
+	case t.Passed == 0 && !t.Complete: // those that passed have no name
+		return fmt.Sprintf(", %s failed", cli.Count(n, what))
+	default:
+		return fmt.Sprintf(", %d of %s passed", t.Passed, cli.Count(n, what))
+	}
+}
+
 // printRecorded prints what was recorded, on one line of standard error.
 func (a *commands) printRecorded(v *runView) {
 	if a.JSON {
@@ -375,8 +392,9 @@ func (a *commands) printRecorded(v *runView) {
 	if v.Interrupted != "" {
 		said = "interrupted (" + v.Interrupted + ")"
 	}
-	if n := v.Tests.Passed + v.Tests.Failed; n > 0 {
-		said += fmt.Sprintf(", %d of %s passed", v.Tests.Passed, cli.Count(n, "test"))
+	said += v.Tests.summary("test")
+	if v.Tests.Passed == 0 && !v.Tests.Complete {
+		said += v.Groups.summary("test group")
 	}
 	if n := len(v.Changed.Files) + v.Changed.More; n > 0 {
 		said += ", " + cli.Count(n, "file") + " changed"

@@ -19,7 +19,7 @@ func Declarations(path string, content []byte) []repository.Declaration {
 	out := make([]repository.Declaration, 0, len(f.Decls))
 	for i := range f.Decls {
 		d := &f.Decls[i]
-		if d.Kind == codegraph.KindProperty && d.Line == d.End {
+		if d.Kind == codegraph.KindProperty && d.Line == d.End || givesClass(f.Decls[i:]) {
 			continue
 		}
 		name := d.Name
@@ -35,3 +35,11 @@ func Declarations(path string, content []byte) []repository.Declaration {
 
 // maxNesting is the maximum number of names in the qualified name of a nested declaration.
 const maxNesting = 4
+
+// givesClass reports whether the first of the declarations is a function without a name of its own that is only there to
+// give back the class after it.
+func givesClass(decls []codegraph.Decl) bool {
+	d := decls[0]
+	return d.Kind == codegraph.KindFunction && len(decls) > 1 && decls[1].Kind == codegraph.KindType &&
+		decls[1].Line == d.Line && decls[1].End == d.End && (d.Name == "default" || decls[1].Name == d.Name)
+}

@@ -160,11 +160,11 @@ func (v *View) Holds(path string) bool {
 // Extractors from outside this module are not covered: rebuild the graph after a change of one.
 var versions = []version{
 	{"format", 3}, // of the saved file
-	{"codegraph", 4},
+	{"codegraph", 5},
 	{"codegraph/golang", 3},
-	{"codegraph/lexed", 2},
+	{"codegraph/lexed", 4},
 	{"codegraph/scip", 4},
-	{"codegraph/typed", 3},
+	{"codegraph/typed", 4},
 }
 
 type version struct {

@@ -107,12 +107,19 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 					continue
 				}
 			}
+			if to < 0 && enters(name) { // the value is what a context manager gives
+				return o, true
+			}
 			return pathEnd{node: to, guess: guess}, true
 		}
 		if to := r.within(q, name, k); to >= 0 { // a member declared on the value itself
 			return pathEnd{node: to, guess: true}, true
 		}
 		typ := r.typeOf(o.node)
+		if typ == "" && enters(lastPart(q)) { // most give themselves
+			end, _ = r.part(ownerOf(q), name, k)
+			return end, end.node >= 0
+		}
 		if typ == "" {
 			return nowhere, false
 		}
@@ -121,6 +128,9 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 	}
 	return nowhere, false
 }
+
+// enters reports whether a method of Python gives the value of "with x as value".
+func enters(name string) bool { return name == "__enter__" || name == "__aenter__" }
 
 // inModule resolves a name in the module that is the target of a path.
 func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {

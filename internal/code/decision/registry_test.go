@@ -2,6 +2,7 @@ package decision
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,5 +259,27 @@ func TestWhatIsARecord(t *testing.T) {
 	}
 	if was, _, err := r.Supersede(t.Context(), "use-the-slug", "20240102-dated-one"); err != nil || was.StatusText.Text != "superseded by [20240102-dated-one](20240102-dated-one.MD)" {
 		t.Error(was.StatusText, err)
+	}
+}
+
+// A record names symbols, patterns and ends of paths, too; only a file that is nowhere is missing.
+func TestMissingFiles(t *testing.T) {
+	const head = "---\nstatus: "
+	files := map[string]string{
+		"docs/adr/0001-a.md": head + "accepted\ngoverns:\n  - nosuch/file.go\n  - ./store/log.go\n  - store/**/*.go\n  - store/{a,b}.go\n  - store.Shelf\n  - mutex.lock\n" +
+			"  - example.com/shop/cart.Line\n  - type:example.com/shop/cart.Line\n  - internal/gone\n  - https://example.com/a/b.md\n  - web/src/gone.ts\n---\n# A\n\n## Decision\n\nYes.\n",
+		"docs/adr/0002-b.md": head + "proposed\ngoverns: [py/gone.py]\n---\n# B\n\n## Decision\n\nYes.\n",
+		"docs/adr/0003-c.md": head + "rejected\ngoverns: [py/gone.py]\n---\n# C\n\n## Decision\n\nYes.\n",
+		"docs/adr/0004-d.md": head + "deprecated\ngoverns: [py/gone.py]\n---\n# D\n\n## Decision\n\nYes. `py/other.py` is a guess.\n",
+	}
+	r, _ := project(t, files)
+	var got []string
+	for _, p := range r.MissingFiles(func(path string) bool { return path == "store/log.go" }) {
+		got = append(got, fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text))
+	}
+	want := []string{"docs/adr/0001-a.md:4: governs nosuch/file.go, which does not exist", "docs/adr/0001-a.md:14: governs web/src/gone.ts, which does not exist",
+		"docs/adr/0002-b.md:3: governs py/gone.py, which does not exist"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -277,6 +277,23 @@ func withoutStatus(r Record) []string {
 // ordered by path and line.
 func (r *Registry) Problems() []Problem { return slices.Clone(r.view.Load().problems) }
 
+// MissingFiles returns a problem for each file that a proposed or accepted record lists as governed and that is not
+// there. What may be a symbol or a pattern is left out.
+func (r *Registry) MissingFiles(there func(path string) bool) (out []Problem) {
+	for _, e := range r.view.Load().records {
+		if e.rec.Status != Proposed && e.rec.Status != Accepted {
+			continue
+		}
+		for _, g := range e.rec.Governs {
+			p := strings.TrimPrefix(g.Text, "./")
+			if strings.Contains(p, "/") && fileEnding(p) && looksLikePath(p) && !strings.ContainsAny(p, "*{}") && !there(p) {
+				out = append(out, Problem{Path: e.rec.Path, Line: g.Line, Text: "governs " + p + ", which does not exist", Try: "Correct the path."})
+			}
+		}
+	}
+	return out
+}
+
 // check finds contradictions between records.
 func (v *snapshot) check() {
 	for _, e := range v.records {

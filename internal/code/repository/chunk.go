@@ -19,7 +19,7 @@ import (
 
 // chunkerVersion changes whenever the same source would be cut, rated or dated differently. Documents indexed by
 // another version are cut again.
-const chunkerVersion = "4"
+const chunkerVersion = "5"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path

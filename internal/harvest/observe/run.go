@@ -50,8 +50,8 @@ type Result struct {
 	Interrupted os.Signal
 	Err         error // why it could not be started
 
-	Tests    []outcome.Test // test results in its output
-	Complete bool           // Tests holds all results
+	Tests  []outcome.Test // test results in its output
+	Counts outcome.Counts
 }
 
 // Exit statuses of commands that could not be started or were ended by a signal.
@@ -67,7 +67,7 @@ func Run(c Command) Result {
 	if now == nil {
 		now = time.Now
 	}
-	r := Result{Args: slices.Clone(c.Args), Started: now(), Complete: true}
+	r := Result{Args: slices.Clone(c.Args), Started: now(), Counts: outcome.Counts{Complete: true}}
 	cmd := exec.CommandContext(context.Background(), c.Args[0], c.Args[1:]...) // no context: it ends on its own or by a signal
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
 	out, errs := &tee{to: c.Stdout}, &tee{to: c.Stderr}
@@ -100,7 +100,7 @@ func Run(c Command) Result {
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal, r.Exit = ws.Signal(), exitSignalled+int(ws.Signal())
 	}
-	r.Tests, r.Complete = mergeResults(out, errs)
+	r.Tests, r.Counts = mergeResults(out, errs)
 	return r
 }
 
@@ -128,18 +128,20 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 
 // mergeResults joins the results of both outputs. Tests that only the second one lists come
 // last.
-func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
-	all, first := out.stream.Tests()
+func mergeResults(out, errs *tee) (all []outcome.Test, n outcome.Counts) {
+	all, _ = out.stream.Tests()
+	n = out.stream.Counts()
 	if out == errs {
-		return all, first
+		return all, n
 	}
-	more, second := errs.stream.Tests()
+	more, _ := errs.stream.Tests()
 	for _, t := range more {
 		if !slices.ContainsFunc(all, func(o outcome.Test) bool { return o.Name == t.Name }) {
 			all = append(all, t)
 		}
 	}
-	return all, first && second
+	second := errs.stream.Counts()
+	return all, outcome.Counts{Passed: n.Passed + second.Passed, Failed: n.Failed + second.Failed, Complete: n.Complete && second.Complete}
 }
 
 // sameStream reports whether two streams are the same file.

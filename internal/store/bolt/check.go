@@ -159,6 +159,7 @@ func (k *checker) claims(ctx context.Context) error {
 			k.problem("claims", "%s: %v", r.id, err)
 		}
 	}
+	s.o.Progress("check", len(all), len(all))
 	return k.missing(ctx)
 }
 

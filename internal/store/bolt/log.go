@@ -224,6 +224,7 @@ func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
 			s.o.Progress("verify", int(r.Events), int(s.seq.Load()))
 		}
 	}
+	s.o.Progress("verify", int(r.Events), int(r.Events))
 	r.Head = hex.EncodeToString(prev[:])
 	// Writers may have appended events since the last page was read, and Events shows
 	// them a moment later. So both the last key and the head are read in one transaction.

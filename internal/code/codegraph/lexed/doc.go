@@ -13,7 +13,9 @@
 // # What is declared
 //
 // Declarations at the level of a file, a namespace or a type, and the members of types, but not declarations inside
-// functions. A constant that holds a function is a function. Properties are the fields of records, the fields that
+// functions, except for classes of Python, JavaScript and TypeScript inside a function that is declared itself. The name
+// of that function qualifies theirs, unless it has none ("default"). A class without a name that a function gives back
+// has the function's name. A constant that holds a function is a function. Properties are the fields of records, the fields that
 // constructors declare, attributes that a method of Python assigns to self, and enumerators. What CommonJS assigns to
 // exports is declared under that name. An exported value without a name is called "default". Macros of C are functions
 // and variables.

@@ -45,13 +45,14 @@ type decorators struct {
 
 // pyBlock is a definition whose body is being read.
 type pyBlock struct {
-	indent   int32
-	decl     int // index in File.Decls; -1 for a function within a function
-	function bool
-	first    int
-	globals  map[string]bool
-	locals   []int // tokens of the names that it binds
-	typings  []int // indices in reader.typings of the types of its locals
+	indent    int32
+	decl      int // index in File.Decls; -1 for a function within a function
+	function  bool
+	annotated bool // its result type is declared
+	first     int
+	globals   map[string]bool
+	locals    []int // tokens of the names that it binds
+	typings   []int // indices in reader.typings of the types of its locals
 }
 
 // lineEnd returns the token after the logical line that begins at i.
@@ -223,6 +224,10 @@ func (p *pythonReader) definition(head, i, end int) {
 		}
 		b.decl = p.declare(d)
 		if arrow := p.match(open) + 1; p.op(open) == '(' && p.op(arrow) == opThinArrow {
+			b.annotated = true
+			if d.parent >= 0 && p.op(open+2) == ':' && arrow+2 == colon && p.text(open+3) == p.text(arrow+1) { // (self: T) -> T
+				p.typings = append(p.typings, typing{at: arrow, path: p.file.Decls[d.parent].Qualified, decl: b.decl})
+			}
 			p.declType(b.decl, arrow+1, colon, true)
 		}
 	}
@@ -235,7 +240,7 @@ func (p *pythonReader) definition(head, i, end int) {
 }
 
 // begin begins the definition d, whose name is at a token. inner reports whether it is within a function: its name is
-// bound there and not declared.
+// bound there. A function is not declared then.
 func (p *pythonReader) begin(at int, d *declaration) (b pyBlock, inner bool) {
 	d.first = d.head
 	if p.decorators.first > 0 {
@@ -246,23 +251,24 @@ func (p *pythonReader) begin(at int, d *declaration) (b pyBlock, inner bool) {
 		b.indent = 1 << 20
 	}
 	p.mark(at, notUse)
-	if p.inFunction() {
+	if inner = p.inFunction(); inner {
 		p.bindLocal(at)
-		return b, true
 	}
 	d.parent, d.within = p.around()
-	d.exported, d.doc = p.public(d.name, d.parent), p.docstring(d.stop, d.last+1)
-	return b, false
+	d.exported, d.doc = !inner && p.public(d.name, d.parent), p.docstring(d.stop, d.last+1)
+	return b, inner
 }
 
 func (p *pythonReader) public(name string, parent int) bool {
 	return p.exported(parent) && (!strings.HasPrefix(name, "_") || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"))
 }
 
-// around returns the class that contains the present statement, and its qualified name.
+// around returns the innermost declaration that contains the present statement, and its qualified name.
 func (p *pythonReader) around() (parent int, scope string) {
-	if b := p.top(); b != nil && b.decl >= 0 {
-		return b.decl, p.file.Decls[b.decl].Qualified
+	for n := len(p.blocks) - 1; n >= 0; n-- {
+		if d := p.blocks[n].decl; d >= 0 {
+			return d, p.file.Decls[d].Qualified
+		}
 	}
 	return -1, p.scope
 }
@@ -289,22 +295,22 @@ func (p *pythonReader) class(i, end int) {
 	colon = min(colon, end)
 	d := declaration{kind: codegraph.KindType, name: p.text(i + 1), head: i, stop: colon, last: end - 1}
 	b, inner := p.begin(i+1, &d)
-	b.function = inner
-	if !inner {
-		for k := open + 1; k < colon-1 && p.op(open) == '('; k++ {
-			if p.is(k, "Protocol") {
-				d.kind = codegraph.KindInterface
+	for k := open + 1; k < colon-1 && p.op(open) == '('; k++ {
+		if p.is(k, "Protocol") {
+			d.kind = codegraph.KindInterface
+		}
+	}
+	d.test = !inner && (strings.HasPrefix(d.name, "Test") || hasSuffix(d.name, "Test", "Tests", "TestCase"))
+	b.decl = p.declare(d)
+	if inner {
+		p.typedLocal(typing{at: i + 1, name: p.text(i + 1), path: p.file.Decls[b.decl].Qualified, decl: -1})
+	}
+	if p.op(open) == '(' {
+		p.list(open+1, p.match(open), func(i, end int) {
+			if p.op(i+1) != '=' {
+				p.base(b.decl, codegraph.Inherits, i, end)
 			}
-		}
-		d.test = strings.HasPrefix(d.name, "Test") || hasSuffix(d.name, "Test", "Tests", "TestCase")
-		b.decl = p.declare(d)
-		if p.op(open) == '(' {
-			p.list(open+1, p.match(open), func(i, end int) {
-				if p.op(i+1) != '=' {
-					p.base(b.decl, codegraph.Inherits, i, end)
-				}
-			})
-		}
+		})
 	}
 	p.blocks = append(p.blocks, b)
 	p.inline(colon+1, end)

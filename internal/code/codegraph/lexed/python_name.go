@@ -19,7 +19,7 @@ func (p *pythonReader) simple(i, end int) {
 		return
 	}
 	if p.is(i, "return") || p.is(i, "yield") {
-		if b := p.top(); b != nil && b.function && b.decl >= 0 {
+		if b := p.top(); b != nil && b.function && b.decl >= 0 && !b.annotated {
 			p.declType(b.decl, i+1, end, false)
 		}
 	}
@@ -254,7 +254,14 @@ func (p *pythonReader) headNames(i, end int) {
 						}
 						first--
 					}
-					p.typedLocal(typing{at: k + 1, first: first, end: k, annotation: p.is(i, "except"), name: p.text(k + 1), decl: -1})
+					t := typing{at: k + 1, first: first, end: k, annotation: p.is(i, "except"), name: p.text(k + 1), decl: -1}
+					switch {
+					case p.is(i-1, "async"):
+						t.member = "__aenter__"
+					case p.is(i, "with"):
+						t.member = "__enter__"
+					}
+					p.typedLocal(t)
 				}
 			}
 		}

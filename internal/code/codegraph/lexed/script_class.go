@@ -108,6 +108,7 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 	s.declType(n, returns, d.stop, true)
 	s.typeParameters(types, -1, int(s.places[n].last))
 	s.parameters(open, int(s.places[n].last))
+	s.innerClasses(n, d.stop)
 	return i
 }
 

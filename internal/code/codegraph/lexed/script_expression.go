@@ -204,7 +204,7 @@ func (s *scriptReader) exportedProperty(i, end int) {
 		d.stop = s.functionValue(i+2, end)
 	}
 	if d.stop > 0 && d.stop < end && !again {
-		s.declareAt(i, d)
+		s.innerClasses(s.declareAt(i, d), d.stop)
 	}
 }
 
@@ -363,6 +363,7 @@ func (s *scriptReader) value(i, end int, d declaration) {
 		if after := s.match(i) + 1; s.op(i) == '(' && s.op(after) == ':' {
 			s.declType(n, after+1, body, true)
 		}
+		s.innerClasses(n, body)
 		return
 	}
 	if s.is(i, "class") && s.op(i+1) != '.' {
@@ -440,7 +441,7 @@ func (s *scriptReader) object(i, end, parent int) {
 			return
 		}
 		if d.stop < end || s.op(i+1) == ':' {
-			s.declareAt(i, d)
+			s.innerClasses(s.declareAt(i, d), d.stop)
 		}
 	})
 }

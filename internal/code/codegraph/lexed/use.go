@@ -80,10 +80,17 @@ func (r *reader) uses() {
 // heading records a base type or an interface of a declaration.
 func (s *search) heading(u ownUse) {
 	first := s.text(u.first)
-	if s.locals.has(first) && !s.typeName(u.first) || s.lang.builtin[first] && u.first == u.last && !s.isKnown(first) {
+	s.owner = u.from
+	if s.locals.has(first) && !s.typeName(u.first) {
+		t := s.types[first]
+		if at, ok := s.declared[t.path]; ok && u.first == u.last && u.first <= t.last && isContainer(s.file.Decls[at].Kind) {
+			s.use(u.kind, t.path, true, s.line(u.first)) // a class of the same function
+		}
 		return
 	}
-	s.owner = u.from
+	if s.lang.builtin[first] && u.first == u.last && !s.isKnown(first) {
+		return
+	}
 	s.noteUse(u.kind, u.first, u.last)
 }
 

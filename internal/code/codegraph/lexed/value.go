@@ -13,8 +13,9 @@ type typing struct {
 	at         int    // token from which the type is valid
 	first, end int    // range of tokens of the expression or annotation; empty if equal
 	annotation bool   // the tokens are a type
+	member     string // what is called on the value of the expression; "" for nothing
 	weak       bool   // it is used only if no other type is known; from isinstance
-	path       string // path of the type, in place of an expression
+	path       string // path of the type, in place of an expression: of a fixture or of a class within a function
 	name       string // a local value; its type is valid up to the token last
 	last       int
 	decl       int // a declaration in place of a local value, -1 for none; its first type is used
@@ -66,8 +67,10 @@ func (s *search) advanceTypes(i int) {
 func (s *search) typingPath(t *typing) string {
 	switch {
 	case t.path != "":
-		if q, ok := s.lookup(t.name); ok { // a fixture in the same file
-			return q
+		if _, here := s.declared[t.path]; !here {
+			if q, ok := s.lookup(t.name); ok { // a fixture in the same file
+				return q
+			}
 		}
 		return t.path
 	case t.first >= t.end:
@@ -75,7 +78,10 @@ func (s *search) typingPath(t *typing) string {
 	case t.annotation:
 		return s.annotated(t.first, t.end, 0)
 	}
-	return s.valuePath(t.first, t.end)
+	if p := s.valuePath(t.first, t.end); p != "" {
+		return joinDotted(p, t.member)
+	}
+	return ""
 }
 
 // base returns the path of the value or type of the word at i; "" if unknown.
@@ -155,7 +161,7 @@ func (s *search) isCast(i, end int) bool {
 
 // wrappers are types that are mostly used through the type that they wrap.
 var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager
-	AbstractContextManager Awaitable Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
+	AbstractContextManager AsyncContextManager AbstractAsyncContextManager Awaitable Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
 
 // annotated returns the path of the type between i and end; "" if there is not exactly one type.
 func (s *search) annotated(i, end, depth int) (p string) {

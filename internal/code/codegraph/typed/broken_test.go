@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,62 @@ func TestMissingModules(t *testing.T) {
 		t.Errorf("%v, %+v", err, report)
 	}
 	same(t, edges(ref), "function:shop.F calls function:shop.G")
+}
+
+// The go command names the file of an import as the file of the missing package: it must not be read as that.
+func TestMissingModulesCauseNoOtherErrors(t *testing.T) {
+	needGo(t)
+	dir := writeTree(t, `-- go.mod --
+module example.com/shop
+
+go 1.26
+
+require example.com/zero/diffs v1.2.3
+-- diff/diff.go --
+package diff
+
+import zero "example.com/zero/diffs"
+
+func Do() zero.Diff { return zero.Diff{} }
+-- between/between.go --
+package between
+
+import "example.com/shop/diff"
+
+func Do() { diff.Do() }
+-- shop.go --
+package shop
+
+import (
+	"example.com/shop/between"
+	"example.com/shop/diff"
+	"example.com/zero/diffs"
+)
+
+func F() { between.Do(); diffs.X(diff.Do()) }
+-- far/far.go --
+package far
+
+import "example.com/shop/diff"
+
+func H() { diff.Do().Gone() }
+-- own/own.go --
+package own
+
+func H() { gone() }
+`)
+	_, report, err := typed.Check(t.Context(), dir, typed.Options{})
+	if err != nil || !slices.Equal(report.Missing, []string{"example.com/zero/diffs"}) {
+		t.Fatalf("%v, %+v", err, report)
+	}
+	for _, p := range report.Problems {
+		if p.Follows != (p.Package != "example.com/shop/own") || strings.Contains(p.Text, "declar") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(report.Problems) != 3 {
+		t.Errorf("%+v", report.Problems)
+	}
 }
 
 // An error affects only what depends on it.

@@ -81,6 +81,9 @@ func (r *Report) add(other Report) {
 	r.Lines += other.Lines
 	r.Broken += other.Broken
 	r.Problems = append(r.Problems, other.Problems...)
+	r.Missing = append(r.Missing, other.Missing...)
+	slices.Sort(r.Missing)
+	r.Missing = slices.Compact(r.Missing)
 }
 
 // checkModule checks the module in a folder and adds the results to files.
@@ -169,6 +172,9 @@ type Report struct {
 	// Broken counts those of the packages that have errors. Results for the valid parts of them are included.
 	Broken int `json:"broken"`
 
+	// Missing are the import paths of packages that are not downloaded. Nothing is downloaded here.
+	Missing []string `json:"missing,omitempty"`
+
 	// Problems are the first errors of each package, ordered by package and place.
 	Problems []Problem `json:"problems,omitempty"`
 }
@@ -179,6 +185,7 @@ type Problem struct {
 	Path    string `json:"path,omitempty"`    // from the root
 	Line    int    `json:"line,omitempty"`
 	Text    string `json:"text"`
+	Follows bool   `json:"follows,omitempty"` // the package imports a missing one, perhaps through others, which may be the cause
 }
 
 const problemsEach = 5 // per package
@@ -281,10 +288,15 @@ func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]st
 func goError(msg string, err error) error {
 	text := strings.TrimSpace(err.Error())
 	try := "Run go list ./... to see more."
-	if strings.Contains(text, "GOPROXY=off") || strings.Contains(text, "go.sum") {
+	if notDownloaded(text) {
 		try = "Run go mod download once: nothing is downloaded here."
 	}
 	return unavailable(msg, try, errors.New(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])))
+}
+
+// notDownloaded reports whether the go command says that it lacks a module.
+func notDownloaded(text string) bool {
+	return strings.Contains(text, "GOPROXY=off") || strings.Contains(text, "go.sum")
 }
 
 func vendored(rel string) bool {

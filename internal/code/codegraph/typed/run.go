@@ -67,6 +67,9 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 		if len(f.problems) > 0 {
 			r.Broken++
 			slices.SortStableFunc(f.problems, byPlace)
+			for k := range f.problems {
+				f.problems[k].Follows = n.lacks.Load()
+			}
 			r.Problems = append(r.Problems, f.problems[:min(problemsEach, len(f.problems))]...)
 		}
 		for _, file := range f.files {
@@ -81,6 +84,7 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 		}
 	}
 	slices.SortStableFunc(r.Problems, byPlace)
+	r.Missing = slices.Sorted(maps.Keys(p.missing))
 	return r, nil
 }
 
@@ -228,9 +232,19 @@ func (i importer) Import(path string) (*types.Package, error) {
 	}
 	m := i.plan.byID[imp.ID]
 	if m == nil {
-		return i.plan.external.find(imp.PkgPath)
+		pkg, err := i.plan.external.find(imp.PkgPath)
+		if err != nil && slices.ContainsFunc(imp.Errors, func(e packages.Error) bool { return notDownloaded(e.Msg) }) {
+			i.node.lacks.Store(true)
+			i.plan.mu.Lock()
+			i.plan.missing[imp.PkgPath] = true
+			i.plan.mu.Unlock()
+		}
+		return pkg, err
 	}
 	<-m.ready
+	if m.lacks.Load() {
+		i.node.lacks.Store(true)
+	}
 	if m.types == nil {
 		return nil, fmt.Errorf("%s can't be checked", path)
 	}
@@ -247,6 +261,7 @@ type node struct {
 	api      bool     // other nodes import it, or compare types with it
 	plain    bool     // it is not a variant for tests
 
+	lacks atomic.Bool    // it imports a package that is not downloaded, perhaps through others
 	ready chan struct{}  // closed when its declarations are known
 	types *types.Package // its declarations, without function bodies; nil if they could not be checked
 }
@@ -265,10 +280,11 @@ type plan struct {
 	known        map[types.Object]string
 	inRepository map[*types.Package]bool  // packages of the repository whose objects are in known
 	named        map[*types.TypeName]bool // interfaces of the standard library that the code names
+	missing      map[string]bool          // import paths of packages that are not downloaded
 }
 
 func newPlan(t *tree, l *loaded, o Options) *plan {
-	p := &plan{tree: t, byID: map[string]*node{}, fset: token.NewFileSet(), known: map[types.Object]string{}, inRepository: map[*types.Package]bool{}, named: map[*types.TypeName]bool{}}
+	p := &plan{tree: t, byID: map[string]*node{}, fset: token.NewFileSet(), known: map[types.Object]string{}, inRepository: map[*types.Package]bool{}, named: map[*types.TypeName]bool{}, missing: map[string]bool{}}
 	roots := map[string]bool{}
 	tested := map[string]bool{} // paths of packages with internal tests
 	for _, r := range l.roots {
@@ -282,7 +298,8 @@ func newPlan(t *tree, l *loaded, o Options) *plan {
 	}
 	packages.Visit(l.roots, nil, func(pkg *packages.Package) {
 		files, own := t.sources(pkg)
-		if strings.HasSuffix(pkg.ID, ".test") || !own && !p.importsAny(pkg) {
+		absent := pkg.Name == "" && !roots[pkg.ID] // its files are those that import it
+		if absent || strings.HasSuffix(pkg.ID, ".test") || !own && !p.importsAny(pkg) {
 			return
 		}
 		n := &node{Package: pkg, files: files, own: own, plain: pkg.ForTest == "", ready: make(chan struct{})}

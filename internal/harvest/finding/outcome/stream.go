@@ -22,6 +22,10 @@ type Stream struct {
 	ticked tests // like plain, and with the ticked lines that build tools print too
 	ticks  bool  // ticked has results of such lines
 	says   bool  // the output has a line of a runner that prints ticks
+
+	summaries [runners]tally
+	verbose   bool // go test prints a line for each test
+	plan      bool // the output has the plan of TAP: "1..3"
 }
 
 // Write implements io.Writer. It never fails.
@@ -55,6 +59,7 @@ func (s *Stream) end() {
 		return
 	}
 	if line[0] == '{' {
+		s.verbose = s.verbose || strings.Contains(line, `"Action"`)
 		s.plain.room = MaxTests
 		s.plain.goJSON(line)
 		s.ticked.room = MaxTests
@@ -67,6 +72,9 @@ func (s *Stream) end() {
 	if strings.Contains(line, "\x1b[") {
 		line = colours.ReplaceAllString(line, "")
 	}
+	s.verbose = s.verbose || strings.HasPrefix(line, "=== RUN ")
+	s.plan = s.plan || strings.HasPrefix(line, "1..") && tapPlan.MatchString(line)
+	s.summary(line)
 	s.says = s.says || maySay(line) && runnerSays.MatchString(line)
 	if !likely(line) {
 		return
@@ -74,7 +82,7 @@ func (s *Stream) end() {
 	s.plain.room, s.ticked.room, s.ticked.ticks = MaxTests, MaxTests, true
 	s.plain.line(line)
 	s.ticked.line(line)
-	s.ticks = s.ticks || strings.ContainsAny(line, "✓✔√✕×✗❯")
+	s.ticks = s.ticks || strings.ContainsAny(line, "✓✔√✕×✗✖❯")
 }
 
 // maySay is a quick check: runnerSays matches no line for which it returns false.
@@ -90,6 +98,8 @@ func maySay(line string) bool {
 	return strings.HasPrefix(line[1:], " tests ")
 }
 
+var tapPlan = lazyregexp.New(`^1\.\.\d+$`)
+
 // colours matches the escape sequences for colours in terminals.
 var colours = lazyregexp.New(`\x1b\[[0-9;]*m`)
 
@@ -99,9 +109,14 @@ func (s *Stream) Tests() (all []Test, complete bool) {
 	if len(s.line) > 0 {
 		s.end()
 	}
-	list := &s.plain
-	if s.ticks && s.says {
-		list = &s.ticked
-	}
+	list := s.list()
 	return append([]Test(nil), list.all...), !list.full
+}
+
+// list returns the results with the lines of ticks, if a runner printed them.
+func (s *Stream) list() *tests {
+	if s.ticks && s.says {
+		return &s.ticked
+	}
+	return &s.plain
 }
