@@ -43,12 +43,12 @@ func (w Weight) MinTier() Tier {
 // messages as the client sent them.
 type Turn struct {
 	ID       string
-	Owner    string // whose knowledge is used; never taken from the messages
-	Project  string // where what is learned belongs; recorded with each claim
-	Session  string // names the conversation; a turn without one is not journaled, so nothing is learned from it
-	Parent   string // for a sub-agent's session, the session that started it; only recorded
-	Branch   string // an attempt within the session; recorded with each claim
-	Agent    string // the program that speaks to the model; recorded with each claim
+	Owner    string  // whose knowledge is used; never taken from the messages
+	Project  string  // where what is learned belongs; recorded with each claim
+	Session  string  // names the conversation; a turn without one is not journaled, so nothing is learned from it
+	Parent   string  // for a sub-agent's session, the session that started it; only recorded
+	Branch   string  // an attempt within the session; recorded with each claim
+	Agent    string  // the program that speaks to the model; recorded with each claim
 	Scopes   []Scope // what the turn may see besides unscoped claims; nil sees every scope
 	Weight   Weight
 	Key      string // name of the gateway key that made the request; only recorded, so that the console can show a person their own turns
