@@ -124,6 +124,7 @@ func (v *visit) cookie(name, value string, lasts time.Duration) {
 type loginPage struct {
 	Next    string
 	Unknown bool // no such key exists
+	Ended   bool // a form was sent after the visit had ended
 }
 
 func loginForm(v *visit) error {
@@ -135,7 +136,7 @@ func loginForm(v *visit) error {
 	if key := v.param("key"); v.con.isLocal(access.HashKey(key)) && v.logIn(key) {
 		return v.redirect(v.loginNext())
 	}
-	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext()}})
+	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext(), Ended: v.param("ended") != ""}})
 }
 
 func login(v *visit) error {

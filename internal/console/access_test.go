@@ -88,6 +88,12 @@ func TestLogin(t *testing.T) {
 	if status != http.StatusSeeOther || p.location != "/console/login?next=%2Fconsole%2Fclaims%3Fq%3Dledger" {
 		t.Fatalf("without a visit: %d %s", status, p.location)
 	}
+	if status, p = b.do(http.MethodPost, "/console/claims", url.Values{"text": {"x"}}); status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/console/login?ended=yes") {
+		t.Fatalf("a form without a visit: %d %s", status, p.location)
+	}
+	if _, p = b.do(http.MethodGet, p.location, nil); !strings.Contains(p.text(), "Your visit has ended") {
+		t.Errorf("the login does not say why: %s", p.text())
+	}
 	if status, p = b.do(http.MethodPost, console.LoginPath, url.Values{"key": {"ken_wrong"}}); status != http.StatusUnauthorized || len(b.cookies) > 0 {
 		t.Fatalf("with a wrong key: %d, %v", status, b.cookies)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,17 +282,38 @@ func supersedeClaim(v *visit) error {
 type writeBody struct {
 	Kinds    []ken.Kind
 	Statuses []ken.Status
+	Problem  *errorPage // why it was not written; nil before the first try
+	Form     url.Values // what was typed
 }
 
-func newClaimPage(v *visit) error {
-	return v.page("write", page{Title: "Write a claim", Section: secStore, Tab: "Claims", Body: writeBody{
+func newClaimPage(v *visit) error { return v.writeForm(nil) }
+
+// writeForm shows the form of a new claim. After a first try, it has what was typed.
+func (v *visit) writeForm(problem *errorPage) error {
+	p := page{Title: "Write a claim", Section: secStore, Tab: "Claims", Body: writeBody{
 		Kinds:    []ken.Kind{ken.KindFact, ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindFinding},
-		Statuses: []ken.Status{ken.StatusObserved, ken.StatusVerified, ken.StatusHypothesis}}})
+		Statuses: []ken.Status{ken.StatusObserved, ken.StatusVerified, ken.StatusHypothesis}, Problem: problem, Form: v.r.PostForm}}
+	if problem != nil {
+		p.Status = problem.Status
+	}
+	return v.page("write", p)
+}
+
+func writeClaim(v *visit) error {
+	err := v.writeClaim()
+	if err == nil {
+		return nil
+	}
+	p := errorPageOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		return err
+	}
+	return v.writeForm(&p)
 }
 
 // writeClaim writes a claim on the visitor's word. If the form names a file or an address,
 // that becomes evidence too.
-func writeClaim(v *visit) error {
+func (v *visit) writeClaim() error {
 	now := v.now().UTC()
 	c, err := ken.NewClaim(strings.TrimSpace(v.param("text")), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
 	if err != nil {
@@ -304,8 +326,8 @@ func writeClaim(v *visit) error {
 		}
 		c.Evidence = append(c.Evidence, e)
 	}
-	if url := strings.TrimSpace(v.param("url")); url != "" {
-		e, err := provenance.Page("url", url, now)
+	if address := strings.TrimSpace(v.param("url")); address != "" {
+		e, err := provenance.Page("url", address, now)
 		if err != nil {
 			return err
 		}
@@ -332,11 +354,21 @@ func writeClaim(v *visit) error {
 	}
 	return v.withStore(func(s store.Engine) error {
 		c.Owner = s.Owner()
-		id, err := s.WriteClaim(v.ctx(), c)
+		id, err := operator.Repeat(v.ctx(), s, c, now) // such as a form that was sent twice
 		if err != nil {
 			return err
 		}
-		return v.redirectDone(pathOf("claims", id), "written")
+		if id != "" {
+			return v.redirectDone(pathOf("claims", id), "known")
+		}
+		if id, _, err = v.desk(s).Learn(v.ctx(), c); err != nil {
+			return err
+		}
+		done := "written"
+		if kept, err := s.Get(v.ctx(), id); err == nil && kept.Text != c.Text {
+			done = "cleaned"
+		}
+		return v.redirectDone(pathOf("claims", id), done)
 	})
 }
 

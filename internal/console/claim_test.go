@@ -136,6 +136,7 @@ func TestWriteAClaimOnAFile(t *testing.T) {
 	// Another owner learns nothing about the project's files, not even whether they exist.
 	for _, file := range []string{"docs/runbook.md", "docs/none.md"} {
 		form.Set("file", file)
+		form.Set("text", "Deploys are as in "+file+".")
 		status, p := post(t, c, "/console/claims", form, bob)
 		id, _, _ := strings.Cut(strings.TrimPrefix(p.location, "/console/claims/"), "?")
 		var k ken.Claim
@@ -145,6 +146,45 @@ func TestWriteAClaimOnAFile(t *testing.T) {
 		})
 		if status != http.StatusSeeOther || len(k.Evidence) != 2 || k.Evidence[1].ContentHash != "" {
 			t.Errorf("%s, for bob: %d %+v", file, status, k)
+		}
+	}
+}
+
+// A form that is sent twice writes one claim. One that can't be written comes back as it was typed.
+func TestAFormOfAClaimTwiceAndWrong(t *testing.T) {
+	c := open(t, bare)
+	form := url.Values{"text": {"The mirror is refreshed hourly."}, "kind": {"fact"}, "status": {"observed"}}
+	_, first := post(t, c, "/console/claims", form)
+	_, second := post(t, c, "/console/claims", form)
+	a, _, _ := strings.Cut(first.location, "?")
+	b, done, _ := strings.Cut(second.location, "?")
+	if a == "" || a != b || !strings.Contains(done, "known") {
+		t.Errorf("sent to %s, then to %s", first.location, second.location)
+	}
+	form.Set("text", `The "pump" is <b>checked</b> weekly.`)
+	form.Set("days", "abc")
+	form.Set("tags", "plant")
+	form.Set("kind", "finding")
+	status, p := post(t, c, "/console/claims", form)
+	got := fieldsOf(p.one("form.sheet"))
+	if status != http.StatusBadRequest || got.Get("text") != form.Get("text") || got.Get("days") != "abc" || got.Get("tags") != "plant" || got.Get("kind") != "finding" || !strings.Contains(p.text(), "1 to 36500") {
+		t.Errorf("%d %v: %s", status, got, p.text())
+	}
+	form.Del("days")
+	form.Set("text", "The deploy token is ghp_"+strings.Repeat("a1B2c3", 6)+".")
+	if _, p = post(t, c, "/console/claims", form); !strings.Contains(p.location, "cleaned") {
+		t.Errorf("a secret: %s", p.location)
+	}
+}
+
+// A change that does not fit the claim's state is a conflict, and no lack of rights.
+func TestAChangeThatDoesNotFit(t *testing.T) {
+	c := open(t, bare)
+	_, p := post(t, c, "/console/claims", url.Values{"text": {"The mirror is refreshed hourly."}, "kind": {"fact"}, "status": {"observed"}})
+	path, _, _ := strings.Cut(p.location, "?")
+	for _, want := range []int{http.StatusSeeOther, http.StatusConflict} {
+		if status, p := post(t, c, path+"/dispute", url.Values{"reason": {"it is daily"}}); status != want {
+			t.Errorf("%d, want %d: %s", status, want, p.text())
 		}
 	}
 }

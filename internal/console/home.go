@@ -31,6 +31,7 @@ type homeBody struct {
 
 	Waiting []attention.Item
 	Review  int
+	Waits   int // candidates and attention items, those that are both once
 
 	Mode      ken.Mode
 	Cause     string
@@ -53,13 +54,14 @@ const (
 )
 
 func home(v *visit) error {
-	b := homeBody{Now: v.now(), Review: v.con.pendingFor(v).Review}
+	n := v.con.pendingFor(v)
+	b := homeBody{Now: v.now(), Review: n.Review, Waits: n.Review + n.Attention - n.Both}
 	err := v.withStore(func(s store.Engine) error {
 		b.Mode, b.Cause = v.con.layer.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
 		if err := v.homeClaims(s, &b); err != nil {
 			return err
 		}
-		b.Waiting = notDismissed(v.con.pendingFor(v).queue)
+		b.Waiting = notDismissed(n.queue)
 		b.Waiting = b.Waiting[:min(len(b.Waiting), homeWaiting)]
 		return v.homeTurns(&b)
 	})
@@ -167,6 +169,7 @@ func statusParts(values []facet.Value) chart.StackData {
 // every valid claim, so pages don't wait for it.
 type pendingCounts struct {
 	Review, Attention, Dead int
+	Both                    int // candidates that are in the attention queue, too
 
 	queue  []attention.Item // the attention queue, including dismissed items; not modified
 	unread error            // what could not be read and is missing
@@ -231,11 +234,19 @@ func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts
 	begun := c.opts.Now()
 	t := &pendingCounts{seq: s.Seq()}
 	desk := operator.New(c.layer, s, operator.Options{Now: c.opts.Now})
+	var candidates []ken.Claim
 	if waiting, err := desk.Candidates(ctx); err == nil {
-		t.Review = len(waiting.Memory) + len(waiting.Others)
+		candidates = slices.Concat(waiting.Memory, waiting.Others)
+		t.Review = len(candidates)
 	}
 	t.queue, t.unread, t.failed = desk.Attention(ctx, true)
-	t.Attention = len(notDismissed(t.queue))
+	open := notDismissed(t.queue)
+	t.Attention = len(open)
+	for i := range candidates {
+		if slices.ContainsFunc(open, func(it attention.Item) bool { return len(it.Claims) == 1 && it.Claims[0] == candidates[i].ID }) {
+			t.Both++
+		}
+	}
 	if dead, err := c.layer.Operator().Jobs(owner).List(ctx, jobs.Dead); err == nil {
 		t.Dead = len(dead)
 	}

@@ -132,6 +132,8 @@ var doneMessages = map[string]string{
 	"linked":     "The dependency was added.",
 	"unlinked":   "The dependency was removed. Its history stays.",
 	"written":    "Written, on your word.",
+	"cleaned":    "Written, on your word, without what looked like a secret, a model's reasoning or a control character.",
+	"known":      "This was known already. It is the claim below.",
 	"restored":   "Restored: what it said is a claim again, on your word.",
 	"put":        "Written into the project.",
 	"tested":     "Saved as a memory test. Run it with ken eval test .ken/memory-tests.yaml.",
@@ -187,7 +189,7 @@ func sectionsFor(v *visit, p page) []section {
 			{Name: "Live", Path: Prefix + "turns"},
 			{Name: "Try a message", Path: Prefix + "try"},
 		}},
-		{Name: secReview, Path: Prefix + "review", Key: "r", Count: n.Review + n.Attention, Tabs: []tab{
+		{Name: secReview, Path: Prefix + "review", Key: "r", Count: n.Review + n.Attention - n.Both, Tabs: []tab{
 			{Name: "Candidates", Path: Prefix + "review", Count: n.Review},
 			{Name: "Attention", Path: Prefix + "attention", Count: n.Attention},
 		}},

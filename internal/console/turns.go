@@ -99,6 +99,7 @@ func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 		return kept, err
 	}
 	if b.SeesMessages = v.canSeeMessages(kept.Key); !b.SeesMessages {
+		kept.Signals = ken.Signals{} // the words of the question
 		return kept, nil
 	}
 	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)

@@ -193,6 +193,9 @@ func TestTurnForAReader(t *testing.T) {
 	if status != http.StatusOK || p.has("main form[method=\"post\"]") || p.has("#block") {
 		t.Errorf("%d: %s", status, p.text())
 	}
+	if _, whole := get(t, c, "/console/turns/"+turn); !strings.Contains(whole.text(), "Words") || strings.Contains(p.text(), "Words") {
+		t.Errorf("a reader gets the words of the question: %s", p.text())
+	}
 	for _, path := range []string{"/replay", "/whatif"} {
 		if status, _ := get(t, c, "/console/turns/"+turn+path, reader); status != http.StatusForbidden {
 			t.Errorf("a reader gets %d at %s", status, path)

@@ -182,7 +182,12 @@ type errorPage struct {
 func (v *visit) renderError(err error) {
 	if errors.Is(err, errLogin) && v.con.keyed() {
 		path := LoginPath
-		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
+		if v.r.Method != http.MethodGet {
+			path += "?ended=yes"
+			if from := v.referer(); from != "" {
+				path += "&next=" + url.QueryEscape(from)
+			}
+		} else if ownPath(v.r.URL.RequestURI()) != Prefix {
 			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 		}
 		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
@@ -195,13 +200,19 @@ func (v *visit) renderError(err error) {
 	if p.Status >= http.StatusInternalServerError {
 		v.con.opts.Log.Error("a page failed", "page", v.r.Pattern, "cause", err, "try", ken.Hint(err))
 	}
-	if u, err := url.Parse(v.r.Referer()); err == nil && u.Host == v.r.Host {
-		p.Back = ownPath(u.RequestURI())
-	}
+	p.Back = v.referer()
 	if err := v.page("problem", page{Title: http.StatusText(p.Status), Status: p.Status, Body: p}); err != nil {
 		v.con.opts.Log.Error("a page failed", "page", "problem", "cause", err)
 		http.Error(v.w, "The page failed; the log of ken serve says why.", http.StatusInternalServerError)
 	}
+}
+
+// referer returns the path of the console's page that the request came from; "" if there is none.
+func (v *visit) referer() string {
+	if u, err := url.Parse(v.r.Referer()); err == nil && u.Host == v.r.Host {
+		return ownPath(u.RequestURI())
+	}
+	return ""
 }
 
 // httpStatuses maps error codes to HTTP statuses.
@@ -215,6 +226,9 @@ func errorPageOf(err error) errorPage {
 		return p
 	}
 	if s, ok := httpStatuses[e.Code]; ok {
+		if e.Code == ken.CodeRefused && e.Field == "status" { // what was asked for does not fit the claim's state
+			s = http.StatusConflict
+		}
 		p = errorPage{Status: s, Msg: e.Msg, Try: e.Try}
 		if e.Field != "" {
 			p.Msg = e.Field + ": " + e.Msg

@@ -250,3 +250,19 @@ func TestTurnsInPages(t *testing.T) {
 		t.Errorf("got %v, want the reverse of %v", got, want)
 	}
 }
+
+// The words of a question are for an operator and for the key that asked.
+func TestWordsOfAQuestion(t *testing.T) {
+	k := newKit(t)
+	turn := k.turn("s1", "how are payments retried?")
+	if whole := get[inspect.Turn](k, "/api/turns/"+turn); len(whole.Signals.Keywords) == 0 {
+		t.Fatalf("an operator gets %+v", whole.Signals)
+	}
+	who := k.who
+	who.Rights = []access.Right{access.Read}
+	reader := k.as(who)
+	one, list := get[inspect.Turn](reader, "/api/turns/"+turn), get[api.TurnList](reader, "/api/turns?session=s1")
+	if len(list.Turns) != 1 || len(one.Signals.Keywords)+len(list.Turns[0].Signals.Keywords) > 0 {
+		t.Errorf("a reader gets %+v and %+v", one.Signals, list.Turns)
+	}
+}

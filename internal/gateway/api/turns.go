@@ -22,9 +22,10 @@ func turnRoutes() []*route {
 	return []*route{{
 		method: http.MethodGet, path: "/api/turns", id: "listTurns", tag: "turns", right: access.Read,
 		summary: "List the receipts of turns",
-		about:   "List the receipts of turns, the newest first. Those of one session need the right read; those of all, operate. Texts are in none: read a turn for them.",
-		params:  []*param{pSession, pLimit, pCursor},
-		status:  http.StatusOK, answer: reflect.TypeFor[TurnList](), serve: (*API).listTurns,
+		about: "List the receipts of turns, the newest first. Those of one session need the right read; those of all, operate. Texts are in none: read a turn for them. " +
+			"The words of the question (signals) are for operators and for the key that the turn came with.",
+		params: []*param{pSession, pLimit, pCursor},
+		status: http.StatusOK, answer: reflect.TypeFor[TurnList](), serve: (*API).listTurns,
 	}, {
 		method: http.MethodGet, path: "/api/turns/{turn}", id: "getTurn", tag: "turns", right: access.Read,
 		summary: "Read the receipt of a turn",
@@ -60,6 +61,9 @@ func (a *API) listTurns(c *call) (*reply, error) {
 	if out.Turns == nil {
 		out.Turns = []receipt.Record{}
 	}
+	for i := range out.Turns {
+		c.hideQuestion(&out.Turns[i])
+	}
 	if before != "" {
 		out.Next = c.cursor(position{id: before})
 	}
@@ -77,7 +81,17 @@ func noTurn(err error) error {
 
 func (a *API) getTurn(c *call) (*reply, error) {
 	t, err := a.l.Operator().Turn(c.ctx(), c.who.Owner, c.path["turn"])
+	c.hideQuestion(&t.Record)
 	return &reply{body: t}, noTurn(err)
+}
+
+// hideQuestion removes the words of the question from a receipt, unless the caller may see what was said: an operator, or
+// the key that the turn came with.
+func (c *call) hideQuestion(r *receipt.Record) {
+	own := r.Key != "" && r.Key == c.who.Name && r.Key != access.Local && c.who.Can(access.Chat)
+	if !c.operator() && !own {
+		r.Signals = ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}}
+	}
 }
 
 func (a *API) explain(c *call) (*reply, error) {
