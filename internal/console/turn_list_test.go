@@ -71,7 +71,7 @@ func TestTurnsSayWhatWasAsked(t *testing.T) {
 			p.says("No stored turn matches.")
 		}
 	}
-	for _, query := range []string{"from=yesterday", "to=2026-13-01", "span=century"} {
+	for _, query := range []string{"from=yesterday", "to=2026-13-01", "span=century", "from=2026-03-15&to=2026-03-14"} {
 		if status, p := get(t, c, "/console/turns?"+query); status != http.StatusBadRequest || !strings.Contains(p.text(), "Use ") {
 			t.Errorf("%s: %d %s", query, status, p.text())
 		}

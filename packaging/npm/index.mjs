@@ -194,10 +194,11 @@ export class Ken {
 
   /**
    * Erases a claim and what was derived from it, everywhere. It can't be undone.
-   * @param {string} id
+   * @param {string | { id: string }} claim A claim, or its id.
    * @returns {Promise<string[]>} The ids of the deleted claims.
    */
-  async forget(id) {
+  async forget(claim) {
+    const id = typeof claim === "string" ? claim : claim.id;
     return (await this.request("DELETE", `/api/claims/${encodeURIComponent(id)}`)).forgotten;
   }
 

@@ -33,6 +33,7 @@ test('remember, recall, forget', async (t) => {
   assert.equal((await ken.remember('Payments must never be retried on Sundays.', { about: ['payments'], rule: true, key: 'fridays' })).id, rule.id);
   assert.ok((await ken.forget(kept.id)).includes(kept.id));
   assert.ok(!(await ken.recall(question)).some((f) => f.id === kept.id));
+  assert.ok((await ken.forget(rule)).includes(rule.id));
 });
 
 test('errors say what is wrong, where, and what to do', async (t) => {
