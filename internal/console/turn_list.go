@@ -134,7 +134,7 @@ func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 		}
 	}
 	if !m.Until.IsZero() && !since.Before(m.Until) {
-		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "not after the beginning of the time", Try: "Give a later end, or leave it out."}
+		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "not after the beginning of the time", Try: "Use a later end, or leave it out."}
 	}
 	return m, since, nil
 }
