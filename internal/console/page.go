@@ -20,6 +20,7 @@ import (
 )
 
 type page struct {
+	Slow    bool   // it is sent in two parts: see pageWithSlowPart
 	Title   string // the window's title, and the heading unless the template has its own
 	Section string // key of a section in the navigation
 	Tab     string // key of a tab in the section
@@ -273,7 +274,7 @@ func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill 
 	mark := randomToken()
 	hole := []byte("<!--" + hex.EncodeToString(mark[:]) + "-->")
 	body["Later"] = template.HTML(hole) // only hexadecimal digits
-	p.Body = body
+	p.Body, p.Slow = body, true
 	whole, err := v.render(name, p)
 	if err != nil {
 		return err
