@@ -175,10 +175,12 @@ export declare class Ken {
     }): Promise<Found[]>;
     /**
      * Erases a claim and what was derived from it, everywhere. It can't be undone.
-     * @param {string} id
+     * @param {string | { id: string }} claim A claim, or its id.
      * @returns {Promise<string[]>} The ids of the deleted claims.
      */
-    forget(id: string): Promise<string[]>;
+    forget(claim: string | {
+        id: string;
+    }): Promise<string[]>;
     /**
      * A session. When it ends, Ken learns from its messages.
      * @param {string} [name] By default a new, unique name.
