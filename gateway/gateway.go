@@ -250,7 +250,7 @@ type Options struct {
 	beside beside
 }
 
-// beside is what ken serve runs beside the proxy.
+// beside holds the parts that ken serve runs in addition to the proxy.
 type beside struct {
 	// Keys are added to the keys of Config and checked for changes before each request. No other
 	// user may share the value; see operator.Keys. Nil means that there are no others.

@@ -60,7 +60,7 @@ var testLines = []testLine{
 	{lazyregexp.New(`^\s*not ok \d+ (?:- )?([^#\s][^#]{0,120}?)\s*(?:# time=\S+)?$`), false, false, false, "not ok ", script},
 }
 
-// suiteMark is what node --test says below the result of a suite, in TAP.
+// suiteMark is the line that node --test prints below the result of a suite, in TAP.
 const suiteMark = "type: 'suite'"
 
 // wanted are substrings one of which is in every line that testLines match. Lines
