@@ -93,6 +93,12 @@ func Match(pattern, name string) bool {
 // write may not read unless Read is listed too.
 func (p Principal) Can(r Right) bool { return slices.Contains(p.Rights, r) }
 
+// Asked reports whether a turn or session that came with the key of this name is p's own, so that p may see what was said
+// in it. Without a key, turns are nobody's own.
+func (p Principal) Asked(key string) bool {
+	return key != "" && key == p.Name && key != Local && p.Can(Chat)
+}
+
 // Need returns nil if p has a right, and otherwise an ErrRefused that names the missing
 // right.
 func (p Principal) Need(r Right) error {

@@ -240,3 +240,21 @@ func TestHugeClaim(t *testing.T) {
 		t.Errorf("%d bytes of %s", len(p.body), p.header.Get("Content-Type"))
 	}
 }
+
+// A candidate that is in the attention queue, too, waits once.
+func TestACandidateWaitsOnce(t *testing.T) {
+	c := open(t, bare)
+	c.store("", func(s store.Engine) error {
+		rule, err := ken.NewClaim("Never deploy the ledger on Fridays.", ken.FromUserStatement("s", "m1"))
+		if err != nil {
+			return err
+		}
+		rule.RuleCandidate = true
+		_, err = s.WriteClaim(t.Context(), rule)
+		return err
+	})
+	_, p := get(t, c, "/console/")
+	if !strings.Contains(p.text(), "Waiting for you 1 1 candidate, 1 thing to look at") {
+		t.Errorf("the overview says %s", p.text())
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -68,7 +67,7 @@ var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"d
 
 // isOwn reports whether a turn or session that came with the key of this name is the visitor's.
 func (v *visit) isOwn(key string) bool {
-	return key != "" && key == v.principal.Name && key != access.Local && v.con.ring.Load() != nil && v.principal.Can(access.Chat)
+	return v.con.ring.Load() != nil && v.principal.Asked(key)
 }
 
 // canSeeMessages reports whether the visitor may see the messages of a turn or session: operators, and the

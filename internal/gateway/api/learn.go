@@ -149,8 +149,7 @@ var kinds = []string{string(ken.KindFact), string(ken.KindHot), string(ken.KindE
 
 // checkKind refuses the kinds that no turn shows as a claim, and names that look like a slip.
 func checkKind(k ken.Kind) error {
-	switch k {
-	case ken.KindEntity, ken.KindDependency, ken.KindAlias:
+	if k.Structural() {
 		return &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "claims of kind " + string(k) + " are made when things are named", Try: "Use ken entity, or name the thing in about."}
 	}
 	for _, known := range kinds {

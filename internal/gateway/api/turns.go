@@ -88,8 +88,7 @@ func (a *API) getTurn(c *call) (*reply, error) {
 // hideQuestion removes the words of the question from a receipt, unless the caller may see what was said: an operator, or
 // the key that the turn came with.
 func (c *call) hideQuestion(r *receipt.Record) {
-	own := r.Key != "" && r.Key == c.who.Name && r.Key != access.Local && c.who.Can(access.Chat)
-	if !c.operator() && !own {
+	if !c.operator() && !c.who.Asked(r.Key) {
 		r.Signals = ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}}
 	}
 }
