@@ -196,6 +196,18 @@ func TestBudgetsOfAKey(t *testing.T) {
 	}
 }
 
+// In a program of its own, a gateway that was given no store of usage keeps to the budgets of its keys.
+func TestBudgetsWithoutAStore(t *testing.T) {
+	k, key := keyFor("few", "")
+	k.RequestsPerDay = 1
+	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(k))
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key); got.StatusCode != want {
+			t.Errorf("%d, want %d: %s", got.StatusCode, want, got.body)
+		}
+	}
+}
+
 // A key that is handed out opens the gateway at once, and nothing once it is revoked. An
 // answer that is under way goes on.
 func TestKeysThatAreHandedOut(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 
 // Claims returns what a conversation teaches, by rules and without a model: a summary (KindEpisode),
 // facts, findings of tool calls and candidates for patterns. at is the time of its messages. It is what
-// a middleware.Layer keeps when a session ends, if it knows nothing before; here nothing is kept. What a
-// claim is about is found when it is written to a store.
+// a middleware.Layer keeps when a session ends, if it knows nothing before; here nothing is kept. The
+// claims say not what they are about, because a store determines that when they are written.
+//
 // Secrets and a model's reasoning are in no claim. Claims does not change the messages. An error is that
 // of ctx.
 func Claims(ctx context.Context, messages []ken.Message, at time.Time) ([]ken.Claim, error) {
