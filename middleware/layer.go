@@ -250,22 +250,20 @@ func (l *Layer) hideState() error {
 
 // Store opens an owner's store, for programs that read or write claims. An empty owner means
 // the configured one. Call release when done. It returns ErrInvalid for the name of a new owner that could
-// not be written in a header or a configuration.
+// not be written in a header or a configuration, or that is the name of a file of Ken's.
 func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
 	owner = l.ownerOrDefault(owner)
-	if !access.ValidOwner(owner) && !l.hasStore(owner) {
+	if !l.mayOpen(owner) {
 		return nil, nil, &ken.Error{Code: ken.CodeInvalid, Field: "owner", Msg: fmt.Sprintf("%.140q can't be the name of a new owner", owner), Try: "Use " + access.OwnerForm + "."}
 	}
 	return l.owners.Get(ctx, owner)
 }
 
-// hasStore reports whether an owner may have a store already. Of the stores of an engine it knows nothing.
-func (l *Layer) hasStore(owner string) bool {
-	if l.cfg.Store.URL != "" {
-		return true
-	}
-	_, err := os.Stat(l.ownerDir(owner))
-	return err == nil
+// mayOpen reports whether an owner's store may be opened: an owner of that name may be new, or has a store. Whether an
+// engine has one is not known here.
+func (l *Layer) mayOpen(owner string) bool {
+	reserved := bolt.Reserved(owner)
+	return !reserved && (access.ValidOwner(owner) || l.cfg.Store.URL != "") || bolt.HasStore(l.ownerDir(owner))
 }
 
 // storeWhenRecorded is Store after all turns so far were recorded.

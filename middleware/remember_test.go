@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -149,18 +150,18 @@ func ExampleLayer_Remember() {
 	// Output: Inferred We release on Tuesdays.
 }
 
-// A new owner has a name that a header and a configuration can hold. Ken's own files in the state folder
-// are no owner's. An owner of an earlier version keeps his store.
+// A new owner has a name that a header and a configuration can hold, and not that of a file of Ken's. An owner of an
+// earlier version keeps the store.
 func TestNamesOfOwners(t *testing.T) {
 	l := open(t, settings())
 	as := func(owner string) context.Context { return ken.WithTurn(t.Context(), ken.Turn{Owner: owner}) }
-	for _, owner := range []string{"ana maria", "../ana", "a\x00b", strings.Repeat("a", 300)} {
+	for _, owner := range []string{"ana maria", "../ana", "a\x00b", strings.Repeat("a", 300), "events", "made-here.json", "Plan"} {
 		var e *ken.Error
 		if _, err := l.Remember(as(owner), "We like tea."); !errors.As(err, &e) || e.Field != "owner" || e.Try == "" {
 			t.Errorf("%.20q: %v", owner, err)
 		}
 	}
-	for _, owner := range []string{"events", "made-here.json", "auth0|5f7c", "日本"} {
+	for _, owner := range []string{"auth0|5f7c", "日本"} {
 		if _, err := l.Remember(as(owner), "We like tea."); err != nil {
 			t.Errorf("%q: %v", owner, err)
 		}
@@ -168,13 +169,16 @@ func TestNamesOfOwners(t *testing.T) {
 			t.Errorf("%q: %+v, %v", owner, found, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(l.Config().State(l.Root()), "events", "ken.db")); err == nil {
-		t.Error("the owner events has a store among the event files")
-	}
-	if err := os.Mkdir(filepath.Join(l.Config().State(l.Root()), "ana%20maria"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Remember(as("ana maria"), "We like tea."); err != nil {
-		t.Errorf("of an earlier version: %v", err)
+	for _, owner := range []string{"ana maria", "events"} {
+		earlier, err := bolt.Open(t.Context(), filepath.Join(l.Config().State(l.Root()), bolt.FolderName(owner)), bolt.Options{Owner: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := earlier.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Remember(as(owner), "We like tea."); err != nil {
+			t.Errorf("%q of an earlier version: %v", owner, err)
+		}
 	}
 }

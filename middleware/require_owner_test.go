@@ -44,6 +44,13 @@ func TestRequireOwner(t *testing.T) {
 	if tr, err := l.Operator().Journal("").Read(t.Context(), "s1"); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("the journal has %+v, %v", tr.Entries, err)
 	}
+	converse(t, l, serve(t, "Rome."), ken.Turn{}).ask("Where is the ledger?", false)
+	if err := l.End(t.Context(), "", "no such session"); err != nil { // waits for the journal
+		t.Fatal(err)
+	}
+	if list, err := l.Operator().Journal("").List(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("a transport without an owner left %+v, %v", list, err)
+	}
 	if _, err := l.Remember(ana, "The ledger is in Bergen."); err != nil {
 		t.Error(err)
 	}

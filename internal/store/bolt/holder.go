@@ -355,29 +355,41 @@ func List(dir string) ([]string, error) {
 		if err != nil || FolderName(owner) != e.Name() { // not a store's folder
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(dir, e.Name(), dbFile)); err == nil {
+		if HasStore(filepath.Join(dir, e.Name())) {
 			owners = append(owners, owner)
 		}
 	}
 	return owners, nil
 }
 
-// ownFiles are names of Ken's own files and folders beside those of owners.
-var ownFiles = []string{"chat_history", "events", "lost+found", "made-here.json", "plan", "plan.json"}
-
 // escaper escapes what url.PathEscape does not. It is created once, because every turn
 // computes a folder name.
 var escaper = strings.NewReplacer(":", "%3A", "*", "%2A")
 
 // FolderName returns the name of an owner's folder: the owner's name, percent-encoded
-// where a file system or a file of Ken's requires it. The store in the folder records its owner, so that
+// where a file system requires it. The store in the folder records its owner, so that
 // two owners can't be confused even if the file system ignores case.
 func FolderName(owner string) string {
 	name := url.PathEscape(owner)
-	if strings.HasPrefix(name, ".") || slices.ContainsFunc(ownFiles, func(own string) bool { return strings.EqualFold(name, own) }) {
-		name = fmt.Sprintf("%%%02X", name[0]) + name[1:]
+	if strings.HasPrefix(name, ".") {
+		name = "%2E" + name[1:]
 	}
 	return escaper.Replace(name)
+}
+
+// ownFiles are names of Ken's own files and folders beside those of owners.
+var ownFiles = []string{"chat_history", "events", "lost+found", "made-here.json", "plan", "plan.json"}
+
+// Reserved reports whether an owner's folder would be one of Ken's own files. A store that an earlier version made there
+// can still be opened.
+func Reserved(owner string) bool {
+	return slices.ContainsFunc(ownFiles, func(own string) bool { return strings.EqualFold(owner, own) })
+}
+
+// HasStore reports whether a folder has a store.
+func HasStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, dbFile))
+	return err == nil
 }
 
 // OpenReadOnly opens the store in a folder that can't be written. The index and the
