@@ -11,8 +11,10 @@ export function hands(page) {
       count.clicks++;
       await at(where).click();
     },
+    // Pressing waits for the whole page, because a browser shows a page only then.
     async press(key) {
       count.keys++;
+      await page.waitForLoadState();
       await page.keyboard.press(key);
     },
     async type(text) {
