@@ -35,6 +35,21 @@ describe('candidates', { concurrency: 1 }, () => {
     });
   }
 
+  test('the focus goes to the next one, also when another one above has been decided', async (t) => {
+    const { project } = await start();
+    const it = await desk(t, '/console/review');
+    await it.route('**/console/events*', (route) => route.abort());
+    await it.reload();
+    const ids = await it.locator('[data-item]').evaluateAll((items) => items.map((i) => i.id));
+    const [above, decided, next] = ids;
+    await api(`claims/${above.slice(2)}/reject`, 'POST', {});
+    await row(it, decided.slice(2)).getByRole('button', { name: 'Approve' }).click();
+    await row(it, decided.slice(2)).waitFor({ state: 'detached' });
+    assert.equal(await row(it, above.slice(2)).count(), 0);
+    assert.equal(await it.evaluate(() => document.activeElement.closest('[data-item]')?.id), next);
+    assert.ok(project.patterns.includes(next.slice(2)));
+  });
+
   test('are approved many at once', async (t) => {
     const { project } = await start();
     const chosen = project.patterns.slice(6, 10);

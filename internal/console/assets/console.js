@@ -24,12 +24,14 @@
 
   // rememberFocus remembers the focused element, and returns a function that focuses it again
   // after elements were replaced: the element with the same id, else the same element of the
-  // same list item, else an element of the item now at that position.
+  // same list item, else an element of the item that followed it.
   function rememberFocus() {
     const el = document.activeElement;
     if (!el || el === document.body) return () => {};
     const item = el.closest('[data-item]');
-    const at = item ? all('[data-item]').indexOf(item) : -1;
+    const itemsBefore = all('[data-item]');
+    const at = item ? itemsBefore.indexOf(item) : -1;
+    const following = itemsBefore.slice(at + 1).map((i) => i.id).filter(Boolean);
     const within = item ? all('a, button, input', item).indexOf(el) : -1;
     const { id } = el;
     const { key } = el.dataset;
@@ -39,7 +41,8 @@
       if (!to && at >= 0) {
         const items = all('[data-item]');
         const same = item.id && document.getElementById(item.id);
-        const now = same || items[Math.min(at, items.length - 1)];
+        const now = same || following.map((i) => document.getElementById(i)).find(Boolean)
+          || items[Math.min(at, items.length - 1)];
         // If the item is still there, go on to the next item with the same action.
         const from = same ? items.slice(items.indexOf(same)) : [now];
         const open = now && key && from.map((i) => $(`[data-key="${CSS.escape(key)}"]`, i)).find(Boolean);
