@@ -186,11 +186,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	const check = "store"
 	cfg := l.Config()
 	owner := cmp.Or(a.Owner, cfg.Knowledge.Owner)
-	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && cfg.Store.URL == "" {
-		if err := canMake(dir); err != nil {
-			return []finding{failed(check, &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: "no store can be made", Try: "Make the folder writable, or set knowledge.db_path to one that is.", Err: err})}
-		}
+	none, err := hasNone(ctx, l, owner)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	if none {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -219,6 +219,29 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()), examineSearch(ctx, l, owner))
 	}
 	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
+}
+
+// hasNone reports whether an owner has no store, and checks that one can be made. If the engine has
+// one, hasNone makes the state folder, for the copy.
+func hasNone(ctx context.Context, l *middleware.Layer, owner string) (bool, error) {
+	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
+	_, err := os.Stat(dir)
+	none := errors.Is(err, os.ErrNotExist)
+	if cfg := l.Config(); cfg.Store.URL != "" {
+		owners, err := l.Operator().Owners(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(owners, owner) {
+			return false, cfg.MakeState(l.Root())
+		}
+	}
+	if none {
+		if err := canMake(dir); err != nil {
+			return false, &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: "no store can be made", Try: "Make the folder writable, or set knowledge.db_path to one that is.", Err: err}
+		}
+	}
+	return none, nil
 }
 
 // canMake reports why a folder that does not exist can't be made. It tries in the nearest folder
