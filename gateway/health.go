@@ -46,8 +46,9 @@ type upstreamState struct {
 	Fault  string    `json:"fault,omitempty"`
 }
 
-// storeWait is the time limit for the check whether the store is open.
-const storeWait = time.Second
+// storeWait is the time limit for the check whether the store is open. It is shorter than the second after
+// which Kubernetes gives up by default.
+const storeWait = 500 * time.Millisecond
 
 // ready answers GET /readyz: whether requests should be sent here. Without a store they should,
 // because they are passed on. It sends nothing to the upstream.
