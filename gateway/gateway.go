@@ -88,6 +88,9 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 			return nil, err
 		}
 	}
+	for field, name := range cfg.UnsetVariables() {
+		o.Log.Warn("the variable is not set, so clients without an API key of the upstream are refused there", "setting", field, "variable", name)
+	}
 	if g.o.Transport == nil {
 		g.o.Transport = newTransport(cfg)
 	}

@@ -282,7 +282,7 @@ func (a *commands) reload(r *reloading) error {
 		return err
 	}
 	r.from = from
-	r.log.Info("configuration reloaded", "keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
+	r.log.Info("configuration reloaded", "gateway.keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
 	if later := differences(r.cfg, next); later != "" {
 		r.log.Warn("what has changed and needs a restart", "settings", later)
 	}
