@@ -32,6 +32,7 @@ type Gateway struct {
 	scopes     []ken.Scope // the configured scopes
 	limits     *limits
 	losses     losses
+	unready    sync.Map     // by owner: why the store can't be opened, as /readyz last found; "" if it can
 	bodyMemory memoryBudget // of bodies that are being inspected
 	reverse    *httputil.ReverseProxy
 

@@ -58,6 +58,7 @@ func (c *call) ready() *fault {
 	defer cancel()
 	for i, owner := range c.settings.owners() {
 		faults, err := c.g.storeFaults(ctx, owner)
+		c.g.logUnready(owner, err)
 		if err != nil && i == 0 {
 			out.Store = publicReason(err)
 		}
@@ -110,6 +111,17 @@ func (g *Gateway) storeFaults(ctx context.Context, owner string) ([]store.Fault,
 	}
 	defer release()
 	return s.Faults(ctx)
+}
+
+// logUnready logs why an owner's store can't be opened, once until the reason changes.
+func (g *Gateway) logUnready(owner string, err error) {
+	text := ""
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		text = err.Error()
+	}
+	if before, _ := g.unready.Swap(owner, text); text != "" && before != text {
+		g.o.Log.Warn("an owner's store can't be opened", "owner", owner, "cause", err, "try", ken.Hint(err))
+	}
 }
 
 // faultWords describe faults to any caller, without paths. The log has the cause.
