@@ -162,9 +162,10 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 	return err
 }
 
-// searchClaims shows the claims that match a question, as ken recall finds them, with any status.
+// searchClaims shows the claims that match a question, with any status. A rule is shown if it
+// matches, not because a turn about its entities would get it.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
-	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
+	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, MatchRules: true, Question: b.Question, Limit: maxFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (v *visit) nothingMatches(s store.Engine, question string, found []middlewa
 	if slices.ContainsFunc(found, func(c middleware.Recalled) bool { _, word := c.Legs[retriever.SourceKeyword]; return word }) {
 		return false, nil
 	}
-	near, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: question, Limit: 1, Floor: true,
+	near, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, MatchRules: true, Question: question, Limit: 1, Floor: true,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	return err == nil && len(near.Claims) == 0, err
 }

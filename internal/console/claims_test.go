@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,29 @@ func TestClaimsAreSearched(t *testing.T) {
 	if strings.Contains(p.body, "<script>alert") {
 		t.Error("the question is markup")
 	}
+}
+
+// A search finds the rules that match, and not every rule that a turn would get.
+func TestSearchMatchesRules(t *testing.T) {
+	c := open(t, bare)
+	project := filepath.Base(c.project.Dir) // every turn gets the rules about it
+	rule := func(k *ken.Claim) {
+		k.Constraint, k.Entities, k.Evidence = true, []string{project, "ledger"}, []ken.Evidence{ken.FromHumanAssertion("ana", now, "")}
+	}
+	refund := c.learn(ken.DefaultOwner, "Refunds of more than a thousand euros need Ana's signature.", rule)
+	c.learn(ken.DefaultOwner, "Amounts are whole cents, never floats.", rule)
+	c.learn(ken.DefaultOwner, "Nobody writes to the journal by hand.", rule)
+	kitchen := c.learn(ken.DefaultOwner, "The kitchen is on the second floor.")
+	for q, want := range map[string][]string{"kitchen": {kitchen}, "refunds": {refund}, "signature of Ana": {refund}} {
+		_, p := get(t, c, "/console/claims?q="+url.QueryEscape(q))
+		if got := p.claimLinks(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v in %s", q, got, p.text())
+		}
+	}
+	_, p := get(t, c, "/console/claims?q=ledger") // what a rule is about counts as its words
+	p.says("3 claims")
+	_, p = get(t, c, "/console/claims?q=zzzzqqq")
+	p.says("Nothing matches: no claim")
 }
 
 // Pages for a visitor with only the right to read have no buttons that change anything.
