@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
@@ -171,7 +172,17 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		return err
 	}
 	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= maxFound
-	if b.Nothing, err = v.nothingMatches(s, b.Question, found.Claims); err != nil {
+	named, err := v.claimNamed(s, b.Question)
+	if err != nil {
+		return err
+	}
+	if named == nil {
+		b.Nothing, err = v.nothingMatches(s, b.Question, found.Claims)
+	} else {
+		others := slices.DeleteFunc(found.Claims, func(c middleware.Recalled) bool { return c.ID == named.ID })
+		found.Claims = slices.Insert(others, 0, middleware.Recalled{Claim: named.Claim, Tier: named.Tier, Trust: named.Trust})
+	}
+	if err != nil {
 		return err
 	}
 	if b.Nothing {
@@ -205,6 +216,23 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		b.Next = withParam(v.r.URL, "show", "200")
 	}
 	return nil
+}
+
+// idForm matches an id of a claim, or the part of it that pages show.
+var idForm = lazyregexp.New(`^[0-9a-f-]{6,36}$`)
+
+// claimNamed returns the claim whose id, or the address of whose page, is the question; nil if there
+// is none.
+func (v *visit) claimNamed(s store.Engine, question string) (*inspect.Claim, error) {
+	id := strings.ToLower(question[strings.LastIndexByte(question, '/')+1:])
+	if !idForm.MatchString(id) {
+		return nil, nil
+	}
+	c, err := v.readClaim(v.ctx(), s, id)
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) { // several ids may end with it
+		return nil, nil
+	}
+	return &c, err
 }
 
 // nearestShown is how many claims are shown if nothing matches.

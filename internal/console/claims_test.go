@@ -110,6 +110,22 @@ func TestClaimsAreSearched(t *testing.T) {
 	}
 }
 
+func TestSearchFindsAClaimByItsID(t *testing.T) {
+	c := open(t)
+	id := c.project.Claims["human"]
+	for _, q := range []string{id, id[len(id)-6:], strings.ToUpper(id), "http://127.0.0.1:8484/console/claims/" + id} {
+		_, p := get(t, c, "/console/claims?q="+url.QueryEscape(q))
+		p.hides("Nothing matches")
+		if got := p.claimLinks(); len(got) == 0 || got[0] != id {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+	_, p := get(t, c, "/console/claims?q=00000000-0000-0000-0000-000000000000")
+	if got := p.claimLinks(); slices.Contains(got[:min(len(got), 1)], id) {
+		t.Errorf("an id that there is not: %v", got)
+	}
+}
+
 // A search finds the rules that match, and not every rule that a turn would get.
 func TestSearchMatchesRules(t *testing.T) {
 	c := open(t, bare)
