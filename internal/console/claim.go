@@ -228,8 +228,17 @@ func claimText(v *visit) error {
 func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
-		return v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) })
+		return v.orGone(id, v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) }))
 	}
+}
+
+// orGone leads from an error about a claim that there is no more to its page, which says who forgot
+// it. It returns other errors.
+func (v *visit) orGone(id string, err error) error {
+	if errors.Is(err, ken.ErrNotFound) {
+		return v.redirect(pathOf("claims", id))
+	}
+	return err
 }
 
 func verifyClaim(v *visit, d *operator.Desk, id string) error {
@@ -404,7 +413,7 @@ func forgetPage(v *visit) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return v.orGone(id, err)
 	}
 	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
 	return v.pageWithSlowPart("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
@@ -434,7 +443,7 @@ func forgetClaim(v *visit) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return v.orGone(id, err)
 	}
 	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
 		was, err := v.con.layer.Operator().WouldForget(v.ctx(), v.owner(), id)

@@ -219,9 +219,36 @@ func TestForgetAClaim(t *testing.T) {
 			t.Error("a search finds what was forgotten")
 		}
 	}
-	if status, _ := post(t, c, "/console/claims/"+id+"/forget", nil); status != http.StatusOK && status != http.StatusNotFound {
-		t.Errorf("again: %d", status)
+	// To load the page again, to go back, and to press a button in another tab lead to what is kept.
+	for what, do := range map[string]func() (int, *page){
+		"forget": func() (int, *page) { return get(t, c, "/console/claims/"+id+"/forget") },
+		"again":  func() (int, *page) { return post(t, c, "/console/claims/"+id+"/forget", nil) },
+		"verify": func() (int, *page) { return post(t, c, "/console/claims/"+id+"/verify", nil) },
+	} {
+		if status, p := do(); status != http.StatusSeeOther || p.location != "/console/claims/"+id {
+			t.Errorf("%s: %d to %s", what, status, p.location)
+		}
 	}
+}
+
+// An error about a claim links to it, and keeps what was typed.
+func TestErrorsLeadToClaims(t *testing.T) {
+	c := open(t, bare)
+	id := c.learn(ken.DefaultOwner, "The kitchen is on the second floor.")
+	path := "/console/claims/" + id + "/supersede"
+	if status, _ := post(t, c, path, url.Values{"text": {"The kitchen is on the third floor."}}); status != http.StatusSeeOther {
+		t.Fatalf("corrected: %d", status)
+	}
+	status, p := post(t, c, path, url.Values{"text": {"There are two kitchens."}}) // in a second tab
+	if now := c.claim(id).SupersededBy; status != http.StatusForbidden || !p.links("/console/claims/"+now) {
+		t.Errorf("%d: %s", status, p.text())
+	}
+	p.says("There are two kitchens.", "not stored")
+	status, p = get(t, c, "/console/claims/00000000-0000-7000-8000-000000000000")
+	if status != http.StatusNotFound || !p.links("/console/claims") {
+		t.Errorf("%d: %s", status, p.text())
+	}
+	p.hides("ken recall", "--owner")
 }
 
 // Of a text of a megabyte, the page shows the beginning. The complete text is available.
