@@ -70,16 +70,16 @@ type facetValue struct {
 // hiddenField is a query parameter that the search form keeps.
 type hiddenField struct{ Name, Value string }
 
-// pageFacets lists the facets in the order of the page, with their names. Those that are useful for
-// nearly every list are unfolded.
+// pageFacets lists the facets in the order of the page, with their names. Rules are first, because
+// they weigh most. Those that are useful for nearly every list are unfolded.
 var pageFacets = []struct {
 	name, title string
 	open        bool
 }{
-	{facet.Kind, "Kind", true}, {facet.Status, "Status", true}, {facet.Tier, "Tier", true}, {facet.Trust, "Who speaks", true},
+	{facet.Constraint, "Rule", true}, {facet.Kind, "Kind", true}, {facet.Status, "Status", true}, {facet.Tier, "Tier", true}, {facet.Trust, "Who speaks", true},
 	{facet.Entity, "About", true}, {facet.Tag, "Tag", false}, {facet.Scope, "Scope", false}, {facet.Source, "Source", false},
 	{facet.Session, "Session", false}, {facet.Agent, "Written by", false}, {facet.File, "Rests on file", false}, {facet.Project, "Project", false},
-	{facet.Constraint, "Rule", false}, {facet.Expired, "Expired", false}, {facet.Archived, "Put away", false},
+	{facet.Expired, "Expired", false}, {facet.Archived, "Put away", false},
 }
 
 func claimsPage(v *visit) error {

@@ -33,6 +33,9 @@ func TestClaimsAreListedAndCounted(t *testing.T) {
 	}
 	p.says("2 claims", "append only", "hypothesis")
 	p.hides("bob alone")
+	if got := p.texts(".facets summary"); len(got) == 0 || got[0] != "Rule" || !hasAttr(p.all(".facets details")[0], "open") {
+		t.Errorf("rules are not the first facet: %v", got)
+	}
 	_, p = get(t, c, "/console/claims?tag=ledger")
 	if got := p.claimLinks(); !slices.Equal(got, []string{first}) {
 		t.Errorf("with the tag: %v", got)
