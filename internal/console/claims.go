@@ -85,6 +85,11 @@ var pageFacets = []struct {
 func claimsPage(v *visit) error {
 	b := claimsBody{Question: strings.TrimSpace(v.param("q"))}
 	q := v.r.URL.Query()
+	for _, name := range []string{facet.Constraint, facet.Expired, facet.Archived} {
+		if slices.ContainsFunc(q[name], func(s string) bool { return s != "yes" && s != "no" }) {
+			return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "neither yes nor no", Try: "Choose one of the values beside the list."}
+		}
+	}
 	sel := selection(q)
 	err := v.withStore(func(s store.Engine) error {
 		progress, err := v.con.claims.Catch(v.ctx(), s)
@@ -485,9 +490,13 @@ var timeSpans = []struct {
 func changesPage(v *visit) error {
 	b := changesBody{Now: v.now()}
 	chosen := v.param("span")
-	if at, err := time.Parse(time.DateOnly, v.param("since")); err == nil {
-		b.Since, chosen, b.Custom = at, "", v.param("since")
-	} else if chosen == "" {
+	since, err := momentOf("since", v.param("since"))
+	switch {
+	case err != nil:
+		return err
+	case !since.IsZero():
+		b.Since, chosen, b.Custom = since, "", since.UTC().Format(time.DateOnly)
+	case chosen == "":
 		chosen = "week"
 	}
 	for _, s := range timeSpans {
@@ -500,7 +509,7 @@ func changesPage(v *visit) error {
 	if b.Since.IsZero() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
-	err := v.withStore(func(s store.Engine) error {
+	err = v.withStore(func(s store.Engine) error {
 		p, err := v.con.claims.Catch(v.ctx(), s)
 		if err != nil || !p.Ready {
 			return err

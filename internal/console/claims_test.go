@@ -52,8 +52,10 @@ func TestClaimsAreListedAndCounted(t *testing.T) {
 	if status, _ := get(t, c, "/console/claims?order=nonsense"); status != http.StatusBadRequest {
 		t.Errorf("an order that there is not: %d", status)
 	}
-	if status, _ := get(t, c, "/console/claims?before=nonsense"); status != http.StatusBadRequest {
-		t.Errorf("a cursor that is none: %d", status)
+	for _, wrong := range []string{"claims?before=nonsense", "claims?constraint=true", "changes?since=zz", "changes?since=2026-99-01", "changes?span=zz"} {
+		if status, _ := get(t, c, "/console/"+wrong); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", wrong, status)
+		}
 	}
 }
 

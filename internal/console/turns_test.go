@@ -1,8 +1,8 @@
 package console_test
 
 import (
-	"fmt"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
