@@ -237,13 +237,18 @@ func claimAction(did string, do func(v *visit, d *operator.Desk, id string) erro
 	}
 }
 
-// orGone leads from an error about a claim that there is no more to its page, which says who forgot
-// it. It returns other errors.
+// orGone leads from an error about a claim that was forgotten to its page, which says who did it.
+// It returns other errors.
 func (v *visit) orGone(id string, err error) error {
-	if errors.Is(err, ken.ErrNotFound) {
-		return v.redirect(pathOf("claims", id))
+	if !errors.Is(err, ken.ErrNotFound) {
+		return err
 	}
-	return err
+	return v.withStore(func(s store.Engine) error {
+		if events, failed := s.History(v.ctx(), id); failed != nil || len(events) == 0 {
+			return err
+		}
+		return v.redirect(pathOf("claims", id))
+	})
 }
 
 func verifyClaim(v *visit, d *operator.Desk, id string) error {

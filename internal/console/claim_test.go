@@ -288,6 +288,9 @@ func TestErrorsLeadToClaims(t *testing.T) {
 		t.Errorf("%d: %s", status, p.text())
 	}
 	p.hides("ken recall", "--owner")
+	if status, _ := post(t, c, "/console/claims/00000000-0000-7000-8000-000000000000/verify", nil); status != http.StatusNotFound {
+		t.Errorf("a change of a claim that there is not: %d", status)
+	}
 }
 
 // Of a text of a megabyte, the page shows the beginning. The complete text is available.
