@@ -262,7 +262,7 @@ func evidence(share, cosine float64) float64 {
 // a known entity is evidence itself, as much as having all words. But the name must be a large
 // enough part of the question, so that an entity mentioned in passing does not bring everything
 // known about it.
-func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, ruled map[store.Ref]bool) (above, below []*entry) {
+func (r *Retriever) floor(pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) (above, below []*entry) {
 	if r.o.Floor < 0 {
 		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] }), nil
 	}
@@ -278,7 +278,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 		cosine = absentCosine
 	}
 	s.out.Evidence = evidence(share, cosine)
-	files := fileFloorOf(pool, found, vector)
+	files := fileFloorOf(pool, found, &t.Signals, vector)
 	kept := pool[:0]
 	for _, e := range pool {
 		if ruled[e.ref] {

@@ -186,7 +186,7 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 	r.rerank(ctx, pool, t, s.out)
 	s.scoreRules(pool, ruled)
 	pool = r.answers(ctx, pool, t, s, ruled)
-	pool, near = r.floor(pool, found, s, ruled)
+	pool, near = r.floor(pool, found, t, s, ruled)
 	near = r.nearest(near, len(pool), found, t, s)
 	pool = r.distinct(ctx, pool, &t.Filter, s)
 	pool = r.learned(pool, found, t, s.out)

@@ -9,10 +9,12 @@ import (
 
 // Parameters of Excerpt.
 const (
-	excerptReach  = 5  // lines on each side whose terms count for a line
-	excerptBefore = 3  // lines shown before a chosen one
-	excerptAfter  = 5  // lines shown after a chosen one
-	excerptLeads  = 12 // maximum number of lines of a leading comment
+	excerptReach  = 5   // lines on each side whose terms count for a line
+	excerptBefore = 3   // lines shown before a chosen one
+	excerptAfter  = 5   // lines shown after a chosen one
+	excerptLeads  = 12  // maximum number of lines of a leading comment
+	excerptHeader = 6   // lines of a signature with the beginning of its docstring
+	excerptDoc    = 0.2 // share of a term's score in documentation: the code is what is asked for
 	excerptGap    = "…"
 )
 
@@ -45,6 +47,7 @@ type excerpt struct {
 	lines []string
 	chars []int
 	worth []float64 // by line: score of its terms; 0 once it was tried
+	doc   []bool    // by line: it is within a block comment or a docstring
 	shown []bool
 	room  int
 }
@@ -71,15 +74,49 @@ func newExcerpt(text string, terms []string, most int) *excerpt {
 			}
 		}
 	}
+	e.doc = documentation(e.lines)
 	for i := range has {
 		for _, t := range has[i] {
 			e.worth[i] += 1 / math.Sqrt(float64(asked[t]))
+		}
+		if e.doc[i] {
+			e.worth[i] *= excerptDoc
 		}
 	}
 	return e
 }
 
-// head shows the leading comment, and the first line after it.
+// documentation reports for each line whether it is within a block comment or a docstring.
+func documentation(lines []string) []bool {
+	out := make([]bool, len(lines))
+	end := ""    // of the comment or string that is open
+	doc := false // it is no string in an expression
+	for i, l := range lines {
+		t := strings.TrimSpace(l)
+		if end == "" {
+			for _, mark := range []string{"/*", `"""`, "'''"} {
+				before, rest, ok := strings.Cut(t, mark)
+				if prefix := strings.Trim(before, "rRuU") == ""; ok && (prefix || mark != "/*") {
+					t, end, doc = rest, mark, prefix
+					break
+				}
+			}
+			if end == "" {
+				continue
+			}
+			if end == "/*" {
+				end = "*/"
+			}
+		}
+		out[i] = doc
+		if strings.Contains(t, end) {
+			end = ""
+		}
+	}
+	return out
+}
+
+// head shows the leading comment, the first line after it, and the signature up to the first line of a docstring.
 func (e *excerpt) head() {
 	first := 0
 	for first < len(e.lines)-1 && isLeadingComment(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
@@ -88,6 +125,13 @@ func (e *excerpt) head() {
 	e.show(first)
 	for i := range min(first, excerptLeads) {
 		if e.room < sum(e.chars)/4 && i > 2 || !e.show(i) {
+			break
+		}
+	}
+	for i := first + 1; i < min(first+excerptHeader, len(e.lines)); i++ {
+		if e.doc[i] {
+			for k := first + 1; k <= i && e.show(k); k++ {
+			}
 			break
 		}
 	}
@@ -139,10 +183,18 @@ func (e *excerpt) window(i int) {
 	for k := i - 1; k >= max(0, i-excerptBefore) && e.show(k); k-- {
 		e.worth[k] = 0
 	}
+	for k := i - 1; k >= max(1, i-2*excerptReach); k-- { // the statement around the line
+		if t := strings.TrimSpace(e.lines[k]); t != "" && indent(e.lines[k]) < indent(e.lines[i]) {
+			e.show(k)
+			break
+		}
+	}
 	for k := i + 1; k <= min(len(e.lines)-1, i+excerptAfter) && e.show(k); k++ {
 		e.worth[k] = 0
 	}
 }
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // show marks a line as shown, and reports whether there was room for it. It may also need
 // room for a line with an ellipsis before it.

@@ -36,6 +36,9 @@ func (t Traits) Origin() Origin { return Origin(t >> originShift) }
 // The wording of code is not relevant; its form only says whether it declares something.
 func FileForm(sourceType, source, text string) Form {
 	f, origin := FormOf(text), OriginOf(sourceType, source)
+	if origin == OriginCode && strings.HasSuffix(SourcePath(source), ".rs") && testsRust(text) {
+		origin = OriginTest
+	}
 	if origin == OriginCode {
 		f.Speaker, f.Traits = 0, 0
 		name := strings.ToLower(SourcePath(source))
@@ -47,6 +50,21 @@ func FileForm(sourceType, source, text string) Form {
 		}
 	}
 	return f.From(origin)
+}
+
+// testsRust reports whether a piece of Rust is a test. Rust has tests beside the code, in the same file.
+func testsRust(text string) bool {
+	within := false // the next line is what is only for tests
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		switch {
+		case within && strings.HasPrefix(l, "mod ") && strings.HasSuffix(l, "{"), strings.HasPrefix(l, "#[test]"), strings.HasPrefix(l, "#[rstest"),
+			strings.HasPrefix(l, "#[") && strings.Contains(l, "::test"):
+			return true
+		}
+		within = strings.HasPrefix(l, "#[cfg(test)]")
+	}
+	return false
 }
 
 // In the traits of a piece of code, these replace properties of what people say.
@@ -130,7 +148,7 @@ var (
 	testFolders    = Set("test tests __tests__ spec specs testdata e2e fixtures __fixtures__ __mocks__ mocks bench benches benchmark benchmarks testing_data")
 	testEnds       = []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"}
 	exampleFolders = Set("example examples _example _examples demo demos sample samples playground playgrounds tutorial tutorials")
-	historyFolders = Set("changelog changelogs changes .changeset releases release-notes release_notes")
+	historyFolders = Set("changelog changelogs changes .changeset history releases release-notes release_notes whatsnew")
 	historyNames   = Set("changelog changes history news releases release_notes release-notes releasenotes whatsnew upgrading migration migrating")
 	documentEnds   = Set(".md .markdown .mdx .rst .adoc .asciidoc .org .tex .textile .txt .html .htm")
 	settingsEnds   = Set(".json .yaml .yml .toml .ini .cfg .conf .xml .properties .lock .mod .sum .gradle .cmake .css .scss .less .tf")
@@ -142,7 +160,7 @@ func fileOrigin(name string) Origin {
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
 	document := documentEnds[ext] || ext == ""
-	if document && (historyNames[stem] || strings.HasPrefix(stem, "changelog") || strings.HasPrefix(stem, "release-notes")) {
+	if document && (historyNames[stem] || strings.HasPrefix(stem, "changelog") || strings.HasPrefix(stem, "release-notes") || strings.HasPrefix(stem, "whatsnew")) {
 		return OriginChangelog
 	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(folder, "/"), "/") {

@@ -25,6 +25,10 @@ func TestOriginOf(t *testing.T) {
 		{"repository", "CHANGES.rst:3", OriginChangelog},
 		{"repository", "CHANGELOG-2.0.md:3", OriginChangelog},
 		{"repository", "history.go:3", OriginCode},
+		{"repository", "docs/history/2.1.rst:3", OriginChangelog},
+		{"repository", "doc/whatsnew/v1.0.rst:3", OriginChangelog},
+		{"repository", "docs/whatsnew-4.0.rst:3", OriginChangelog},
+		{"repository", "src/history/store.ts:3", OriginCode},
 		{"repository", "docs/config.rst:3", OriginDocument},
 		{"repository", "LICENSE:1", OriginDocument},
 		{"repository", "latest/a.md:1", OriginDocument},
@@ -74,6 +78,21 @@ func TestFileForm(t *testing.T) {
 	for source, want := range map[string]bool{"index.d.ts:1": true, "types/a.d.mts:1": true, "a.pyi:7": true, "a.ts:1": false, "a.proto:1": false, "docs/a.d.ts.md:1": false} {
 		if got := FileForm("repository", source, "export function drain(): void;").Traits.Stub(); got != want {
 			t.Errorf("%s declares what another file does: %v", source, got)
+		}
+	}
+	for text, want := range map[string]Origin{
+		"#[test]\nfn adds() {}": OriginTest,
+		"/// It adds.\n#[tokio::test(flavor = \"x\")]\nasync fn adds() {}": OriginTest,
+		"#[rstest]\n#[case(1)]\nfn adds(n: u8) {}":                         OriginTest,
+		"}\n\n#[cfg(test)]\nmod tests {\n    use super::*;":                OriginTest,
+		"mod walk;\n#[cfg(test)]\nmod testing;\nfn main() {}":              OriginCode,
+		"#[cfg(test)]\nuse crate::fake;\nfn add() {}":                      OriginCode,
+		"fn add() { // see #[test]\n}":                                     OriginCode,
+		"#[derive(Debug)]\nstruct Test;":                                   OriginCode,
+		"#[cfg(feature = \"test\")]\nfn add() {}":                          OriginCode,
+	} {
+		if got := FileForm("repository", "src/lib.rs:1", text).Traits.Origin(); got != want {
+			t.Errorf("%q: origin %d, want %d", text, got, want)
 		}
 	}
 	if f := FileForm("", "", "Ann: I prefer tea, always. Do you?"); f != FormOf("Ann: I prefer tea, always. Do you?") {

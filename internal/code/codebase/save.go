@@ -44,13 +44,18 @@ func (c *Codebase) Load(ctx context.Context) error {
 	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
-			return fmt.Errorf("load the graph: %w", cmp.Or(ctx.Err(), errUnusable()))
+			return fmt.Errorf("load the graph: %w", cmp.Or(ctx.Err(), error(errUnusable())))
 		}
 	}
 	if string(head) != fileMagic {
 		return fmt.Errorf("load the graph: %w", errUnusable())
 	}
 	g, err := codegraph.Load(in)
+	if fault := new(ken.Error); errors.As(err, &fault) {
+		unusable := errUnusable()
+		unusable.Msg = fault.Msg
+		err = unusable
+	}
 	if err != nil {
 		return fmt.Errorf("load the graph: %w", cmp.Or(ctx.Err(), err))
 	}
@@ -59,7 +64,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	return nil
 }
 
-func errUnusable() error {
+func errUnusable() *ken.Error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "was not saved by this version", Try: "It is built again; nothing is lost."}
 }
 

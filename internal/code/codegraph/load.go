@@ -98,7 +98,7 @@ func (s *checksumReader) fault(msg string) error {
 	if s.err != nil {
 		return s.err
 	}
-	return &ken.Error{Code: ken.CodeCorrupt, Field: "graph", Msg: msg, Try: "Build the graph again.", Err: errDamaged}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: "graph", Msg: msg, Try: "Build the graph again."}
 }
 
 // loader adds what a codec reads to a graph.

@@ -49,7 +49,7 @@ func TestVersions(t *testing.T) {
 			switch {
 			case now == had[of]:
 			case was == version:
-				t.Errorf("%s says something else of the same files: raise its version in version.go, then run this with -update", of)
+				t.Errorf("%s says something else of the same files: raise its version in file.go, then run this with -update", of)
 			case flag.Lookup("update").Value.String() == "true":
 				had[of] = now
 			default:

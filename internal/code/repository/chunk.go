@@ -19,7 +19,7 @@ import (
 
 // chunkerVersion changes whenever the same source would be cut, rated or dated differently. Documents indexed by
 // another version are cut again.
-const chunkerVersion = "5"
+const chunkerVersion = "6"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path
@@ -278,18 +278,39 @@ func named(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// blockTitle returns the first line of a block with letters or digits that is not a comment. It returns nothing for
-// prose, where the title would repeat the text.
+// blockTitle returns the first line of a block with letters or digits that is no comment and no part of an import. It
+// returns nothing for prose, where the title would repeat the text.
 func blockTitle(lines []line, s span, prose bool) []string {
 	if prose {
 		return nil
 	}
+	open := 0 // brackets of an import of several lines
 	for _, l := range lines[s.from:s.to] {
-		if t := l.trimmed(); named(t) && !comment(t) {
+		t := l.trimmed()
+		switch {
+		case open > 0 || imports(t):
+			open += strings.Count(t, "{") + strings.Count(t, "(") - strings.Count(t, "}") - strings.Count(t, ")")
+		case named(t) && !comment(t):
 			return []string{clip(t, maxTitle)}
 		}
 	}
 	return nil
+}
+
+// imports reports whether a trimmed line of code begins an import, or names the file's package.
+func imports(t string) bool {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(t, "pub "), " ")
+	switch first {
+	case "import", "use", "using", "package":
+		return true
+	case "from":
+		return strings.Contains(rest, " import")
+	case "export":
+		return strings.HasPrefix(rest, "*")
+	case "const", "let", "var":
+		return strings.Contains(rest, "= require(")
+	}
+	return false
 }
 
 func markdownFile(name string) bool {

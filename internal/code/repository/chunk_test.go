@@ -221,3 +221,27 @@ func show(chunks []chunk) string {
 	}
 	return b.String()
 }
+
+func TestTheTitleOfABlockIsNoImport(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"import os\nfrom a import (\n    b,\n    c,\n)\n\nLIMIT = 3", "LIMIT = 3"},
+		{"import {\n  a,\n  b as c,\n} from './x'\nimport d from \"y\"\nexport * from './z'\nexport const e = 1", "export const e = 1"},
+		{"const fs = require('fs')\nconst { join } = require('path')\nconst limit = 3", "const limit = 3"},
+		{"package com.example;\n\nimport java.util.List;\nimport static a.B.c;\n\nclass Shop {}", "class Shop {}"},
+		{"use std::{\n    fs,\n    io,\n};\npub use a::b;\n\nconst LIMIT: u8 = 3;", "const LIMIT: u8 = 3;"},
+		{"using System;\nusing A = B.C;\n\nint x = 3;", "int x = 3;"},
+		{"import os\nimport sys", ""},
+		// what is no import
+		{"from_table = 1", "from_table = 1"},
+		{"from: a@example.com", "from: a@example.com"},
+		{"important = True", "important = True"},
+		{"export function f() {}", "export function f() {}"},
+		{"let used = useState(1)", "let used = useState(1)"},
+		{"uses: actions/checkout@v4", "uses: actions/checkout@v4"},
+	} {
+		lines := splitLines(tt.text)
+		if got := strings.Join(blockTitle(lines, span{0, len(lines)}, false), "|"); got != tt.want {
+			t.Errorf("%q: title %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}

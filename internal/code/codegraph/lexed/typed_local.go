@@ -30,6 +30,7 @@ func (r *reader) bodyLocals(first, end int) {
 				r.arrowParameters(int(r.toks[i-1].match), r.around(open, end))
 			}
 		case r.kind(i) == word && r.lang.family == csharp && r.op(i+1) == '(' && r.csharpLocal(i, r.block(open, end)):
+		case r.kind(i) == word && r.lang.family == java && r.op(i+1) == '(' && r.javaMethod(i, r.block(open, end)):
 		case r.kind(i) == word && r.declares(i):
 			r.mark(i, notUse)
 			last := r.block(open, end)
@@ -60,6 +61,25 @@ func (r *reader) csharpLocal(i, last int) bool {
 		last = r.match(shut + 1)
 	}
 	r.arrowParameters(i+1, last)
+	return true
+}
+
+// javaMethod binds a method or constructor of a class within a body, such as an anonymous class, with its parameters.
+// It reports whether one begins at i.
+func (r *reader) javaMethod(i, last int) bool {
+	shut := r.match(i + 1)
+	open := shut + 1
+	if r.is(open, "throws") {
+		for open++; r.kind(open) == word || r.op(open) == '.' || r.op(open) == ','; {
+			open++
+		}
+	}
+	if r.op(open) != '{' || !r.name(i) || r.is(i-1, "new") || r.op(i-1) == '.' {
+		return false
+	}
+	r.local(i, i, last)
+	r.mark(i, notUse)
+	r.arrowParameters(i+1, r.match(open))
 	return true
 }
 

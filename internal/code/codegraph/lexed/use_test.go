@@ -42,6 +42,11 @@ func TestUses(t *testing.T) {
 		{"parameter", "A.java", "class A { int g; void f(int g) { this.g = g; } }", "references A.g"},
 		{"lambda", "A.java", "class A { int g; void f() { x.map(g -> g).map((g, h) -> g); } }", "calls .map"},
 		{"pattern", "A.java", "class A { int g; void f(Object o) { if (o instanceof B g && g.ok()) {} } }", "references B, calls .ok"},
+		{"anonymous class", "A.java", "class A { void g() {} int k; Runnable f() { return new Base(1) { @Override public void g() { k = 1; } List<T> k(int k, B b) throws E, p.F { return k; } }; } }",
+			"calls Base, references A.k, references T, references B, references E"},
+		{"local class", "A.java", "class A { void g() {} void f() { class L { L(int x) { h(x); } int[] g() { return null; } } g(); } void h(int x) {} }", "references L, calls A.h, calls A.g"},
+		{"calls before blocks", "A.java", "class A { boolean g() {} void f() { if (g()) { h(); } while (g()) { } synchronized (g()) { } new A() { { h(); } }; } void h() {} }",
+			"calls A.g, calls A.h, calls A"},
 		{"imported", "A.java", "import p.B; class A { void f() { B.of(1); new B().go(); } }", "calls p.B.of, references p.B, calls p.B, calls .go"},
 
 		{"local", "A.cs", "class A { int g; void F() { foreach (var g in x) { g.Go(); } } void f() { int g = 0; g++; if (x is B { C: 1 } h && h.D()) {} } }", "references B, calls .D"},
