@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -239,6 +240,14 @@ func (g *Gateway) UpstreamKey() string { return variableValue(g.UpstreamKeyEnv) 
 // AnthropicKey returns the API key that is sent to Anthropic's API for clients; "" for
 // none.
 func (g *Gateway) AnthropicKey() string { return variableValue(g.AnthropicKeyEnv) }
+
+// UnsetVariables returns the settings that name an environment variable for an API key, and the
+// variable, where it is empty or not set.
+func (g *Gateway) UnsetVariables() map[string]string {
+	unset := map[string]string{"gateway.upstream_key_env": g.UpstreamKeyEnv, "gateway.anthropic_key_env": g.AnthropicKeyEnv}
+	maps.DeleteFunc(unset, func(_, name string) bool { return name == "" || variableValue(name) != "" })
+	return unset
+}
 
 func variableValue(name string) string {
 	if name == "" {

@@ -32,6 +32,7 @@ type Gateway struct {
 	scopes     []ken.Scope // the configured scopes
 	limits     *limits
 	losses     losses
+	unready    sync.Map     // by owner: why the store can't be opened, as /readyz last found; "" if it can
 	bodyMemory memoryBudget // of bodies that are being inspected
 	reverse    *httputil.ReverseProxy
 
@@ -87,6 +88,9 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 		if g.anthropic, err = parseUpstream(other, cfg.AnthropicKey(), true); err != nil {
 			return nil, err
 		}
+	}
+	for field, name := range cfg.UnsetVariables() {
+		o.Log.Warn("the variable is not set, so clients without an API key of the upstream are refused there", "setting", field, "variable", name)
 	}
 	if g.o.Transport == nil {
 		g.o.Transport = newTransport(cfg)

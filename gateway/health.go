@@ -46,8 +46,9 @@ type upstreamState struct {
 	Fault  string    `json:"fault,omitempty"`
 }
 
-// storeWait is the time limit for the check whether the store is open.
-const storeWait = time.Second
+// storeWait is the time limit for the check whether the store is open. It is shorter than the second after
+// which Kubernetes gives up by default.
+const storeWait = 500 * time.Millisecond
 
 // ready answers GET /readyz: whether requests should be sent here. Without a store they should,
 // because they are passed on. It sends nothing to the upstream.
@@ -57,6 +58,7 @@ func (c *call) ready() *fault {
 	defer cancel()
 	for i, owner := range c.settings.owners() {
 		faults, err := c.g.storeFaults(ctx, owner)
+		c.g.logUnready(owner, err)
 		if err != nil && i == 0 {
 			out.Store = publicReason(err)
 		}
@@ -109,6 +111,17 @@ func (g *Gateway) storeFaults(ctx context.Context, owner string) ([]store.Fault,
 	}
 	defer release()
 	return s.Faults(ctx)
+}
+
+// logUnready logs why an owner's store can't be opened, once until the reason changes.
+func (g *Gateway) logUnready(owner string, err error) {
+	text := ""
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		text = err.Error()
+	}
+	if before, _ := g.unready.Swap(owner, text); text != "" && before != text {
+		g.o.Log.Warn("an owner's store can't be opened", "owner", owner, "cause", err, "try", ken.Hint(err))
+	}
 }
 
 // faultWords describe faults to any caller, without paths. The log has the cause.

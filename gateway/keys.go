@@ -106,7 +106,8 @@ func (g *Gateway) refreshKeys() {
 		g.o.Log.Error("the issued keys could not be reloaded and stay unchanged", "cause", err, "try", ken.Hint(err))
 		return
 	}
-	g.o.Log.Info("keys changed", "keys", len(handed))
+	ended := func(k config.GatewayKey) bool { return !k.Expires.IsZero() && !g.o.Now().Before(k.Expires) }
+	g.o.Log.Info("keys changed", "valid", len(slices.DeleteFunc(slices.Clone(handed), ended)))
 }
 
 func expired(who access.Principal) *fault {

@@ -274,3 +274,15 @@ func TestKeysThatAreHandedOut(t *testing.T) {
 		t.Errorf("%d rings", len(rings))
 	}
 }
+
+// A variable that is missing is told at the start: otherwise only the upstream refuses its clients.
+func TestVariableOfTheUpstreamKeyIsNotSet(t *testing.T) {
+	t.Setenv("KEN_TEST_LENT", "sk-lent")
+	up := upstreamtest.New(t)
+	for name, want := range map[string]bool{"KEN_TEST_NOT_SET": true, "KEN_TEST_LENT": false, "": false} {
+		g := start(t, layer(t, nil), up.URL, configured(func(c *config.Gateway) { c.UpstreamKeyEnv = name }))
+		if got := strings.Contains(g.log.String(), `"level":"WARN"`) && strings.Contains(g.log.String(), `"variable":"`+name+`"`); got != want {
+			t.Errorf("%q: %s", name, g.log.String())
+		}
+	}
+}

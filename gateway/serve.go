@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/store/remote"
 )
 
 // Serve answers requests from l until ctx ends. Then it continues for gateway.notice, while /readyz
@@ -73,7 +74,9 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	select {
 	case <-all: // includes hijacked connections, which Shutdown does not wait for
 	case <-drain.Done():
-		g.o.Log.Warn("answers were cut off", "in_flight", g.limits.inFlight.Load())
+		if n := g.limits.inFlight.Load(); n > 0 {
+			g.o.Log.Warn("answers were cut off", "in_flight", n)
+		}
 	}
 	cut()
 	_ = srv.Close() // makes the remaining requests fail
@@ -119,7 +122,8 @@ func (h *handlers) close() <-chan struct{} {
 	return all
 }
 
-// Listen listens on the address of cfg, with TLS if cfg names a certificate. It returns ErrRefused
+// Listen listens on the address of cfg, with TLS if cfg names a certificate, which is read again when
+// its files change. It returns ErrRefused
 // if other machines can reach the address and there are no keys, ErrInvalid for an invalid
 // certificate or address, and ErrUnavailable for an address that is in use.
 func Listen(cfg config.Gateway) (net.Listener, error) {
@@ -127,12 +131,13 @@ func Listen(cfg config.Gateway) (net.Listener, error) {
 	if err != nil || cfg.TLSCert == "" {
 		return l, err
 	}
-	cert, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	cert, err := remote.ReadCertificate(cfg.TLSCert, cfg.TLSKey)
 	if err != nil {
 		return nil, errors.Join(&ken.Error{Code: ken.CodeInvalid, Field: "gateway.tls_cert", Msg: "load certificate", Err: err,
 			Try: "Check gateway.tls_cert and gateway.tls_key: PEM files of one key pair."}, l.Close())
 	}
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}), nil
+	return tls.NewListener(l, &tls.Config{NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert.Current(), nil }}), nil
 }
 
 func listen(cfg config.Gateway) (net.Listener, error) {

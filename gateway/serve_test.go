@@ -303,6 +303,18 @@ func TestTLS(t *testing.T) {
 		tr.CloseIdleConnections()
 		injected(t, chat(question), up.Last(t).Body, "02:00 UTC")
 	}
+	pool = certify(t, cert, key) // renewed
+	later := time.Now().Add(time.Minute)
+	if err := errors.Join(os.Chtimes(cert, later, later), os.Chtimes(key, later, later)); err != nil {
+		t.Fatal(err)
+	}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer tr.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: tr}).Do(request(t, http.MethodGet, "https://"+in.Addr().String()+"/healthz", ""))
+	if err != nil {
+		t.Fatalf("with the renewed certificate: %v", err)
+	}
+	_ = resp.Body.Close()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -29,6 +29,7 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/rerank"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/retriever"
@@ -57,6 +58,8 @@ type Layer struct {
 	next               *shared.Node  // of store.next; nil for none
 	holderChanged      chan struct{} // receives a value when this process becomes the holder of the configured owner's folder
 	storeErr           error         // why there is no store; turns then run without knowledge
+	engineDown         bool          // whether an engine was not reached at the start: then the start does not wait for the store
+	engineErr          error         // why this process is no node of store.url; no store can be opened then, because one in the folder alone would be another one
 	embedder           *guard.Guard
 	reranker           *rerank.Client // nil without one
 	backgroundEmbedder embed.Embedder // the same model, with retries, for background work
@@ -162,13 +165,13 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openStatements()
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
-	engineErr := l.openNode(ctx)
+	l.openNode(ctx)
 	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onStoreHeld, OnPutAway: l.onStoreClosed, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next), Folder: int64(cfg.Store.Folder) << 20,
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
-	if err := l.openStore(ctx, cmp.Or(stateErr, engineErr)); err != nil {
+	if err := l.openStore(ctx, cmp.Or(stateErr, l.engineErr)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if !o.Foreground && l.storeErr == nil {
@@ -206,7 +209,9 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.cfg.MakeState(l.o.Root); err != nil {
 			l.o.Log.Warn("mark the state folder as made by this user", "cause", err, "try", ken.Hint(err))
 		}
-		_, release, err = l.Store(ctx, "")
+		if !l.engineDown {
+			_, release, err = l.Store(ctx, "")
+		}
 	}
 	if err == nil {
 		release()
@@ -223,7 +228,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if l.o.Strict || ctx.Err() != nil {
 		return err
 	}
-	if !remote.IsHung(err) { // otherwise the next turn tries again
+	if !remote.IsHung(err) && !errors.Is(err, commitlog.ErrUnreachable) { // otherwise the next turn tries again
 		l.storeErr = err
 	}
 	l.o.Log.Error("the layer works without knowledge", "cause", err, "try", ken.Hint(err))
@@ -255,6 +260,9 @@ func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, releas
 	owner = l.ownerOrDefault(owner)
 	if !l.mayOpen(owner) {
 		return nil, nil, &ken.Error{Code: ken.CodeInvalid, Field: "owner", Msg: fmt.Sprintf("%.140q can't be the name of a new owner", owner), Try: "Use " + access.OwnerForm + "."}
+	}
+	if l.engineErr != nil {
+		return nil, nil, l.engineErr
 	}
 	return l.owners.Get(ctx, owner)
 }

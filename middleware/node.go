@@ -19,32 +19,35 @@ const nodeWait = 2 * time.Second
 const engineWait = 10 * time.Second
 
 // openNode makes this process a node that shares the engines of store.url and of store.next. If
-// neither is set, it does nothing.
-func (l *Layer) openNode(ctx context.Context) (err error) {
+// neither is set, it does nothing. It sets engineErr.
+func (l *Layer) openNode(ctx context.Context) {
 	c := l.cfg.Store
-	if !l.cfg.Middleware.Knowledge {
-		return nil
-	}
 	if c.URL != "" {
-		if l.node, err = l.startNode(ctx, c); err != nil {
-			return err
+		if l.node, l.engineErr = l.startNode(ctx, c); l.engineErr != nil {
+			return
 		}
 	}
 	if c.Next != "" {
+		var err error
 		c.URL = c.Next
 		if l.next, err = l.startNode(ctx, c); err != nil { // serves the owners that have not moved yet
 			l.o.Log.Warn("owners that have moved to store.next are refused", "cause", err, "try", ken.Hint(err))
 		}
 	}
-	return nil
 }
 
+// startNode starts a node of one engine. A process that goes on without knowledge also goes on while
+// the engine is down, and becomes a node when the engine is back.
 func (l *Layer) startNode(ctx context.Context, c config.Store) (n *shared.Node, err error) {
 	ctx, cancel := context.WithTimeout(ctx, engineWait)
 	defer cancel()
 	log, err := engines.Open(ctx, c)
-	if err != nil {
+	if err != nil && (l.o.Strict || l.o.Foreground) {
 		return nil, err
+	}
+	if err != nil {
+		l.o.Log.Error("the engine of the store is not reached; it is tried again every second", "cause", err, "try", ken.Hint(err))
+		log, l.engineDown = engines.Later(c), true
 	}
 	o := shared.NodeOptions{Log: log, ID: l.process, Listen: c.Listen, Advertise: c.Advertise, Version: programVersion(), Logger: l.o.Log}
 	if o.Server, o.Client, err = engines.TLS(c); err == nil {

@@ -405,9 +405,17 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 
 // Owners lists all owners that have a store, in the folder of knowledge.db_path or in the engine of
 // store.url.
-func (l operator) Owners(ctx context.Context) ([]string, error) { return l.owners.List(ctx) }
+func (l operator) Owners(ctx context.Context) ([]string, error) {
+	if l.engineErr != nil {
+		return nil, l.engineErr
+	}
+	return l.owners.List(ctx)
+}
 
 // CopyStore copies the current state of an owner's store into dir. The store may be in use.
 func (l operator) CopyStore(ctx context.Context, owner, dir string) error {
+	if l.engineErr != nil {
+		return l.engineErr
+	}
 	return l.owners.CopyTo(ctx, owner, dir)
 }

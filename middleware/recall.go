@@ -32,6 +32,9 @@ type RecallQuery struct {
 	Filter ken.Filter
 	// Own leaves out the knowledge that other owners share.
 	Own bool
+	// MatchRules returns only the rules that match the question, in the order of their match. Without
+	// it, the rules about what the question names are returned whether they match or not.
+	MatchRules bool
 }
 
 // defaultRecall is the default for RecallQuery.Limit.
@@ -117,6 +120,11 @@ func (l operator) Recaller(s store.Engine, q RecallQuery) *recaller {
 	o.TopK, o.Deadline = q.Limit, recallDeadline
 	if !q.Floor {
 		o.Floor = recallFloor
+	}
+	if q.MatchRules && o.Structure != nil {
+		structure := *o.Structure
+		structure.MatchRules = true
+		o.Structure = &structure
 	}
 	o.Sources, rc.cause = l.recallLegs(s, &ask, q.Mode, noVector)
 	rc.mode, rc.o = modeOf(o.Sources), o

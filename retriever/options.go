@@ -58,6 +58,9 @@ type Options struct {
 type Structure struct {
 	Bounds  structure.Bounds  // except for Expand, which Turn sets
 	Utility structure.Utility // of aspects; nil means that all count the same
+	// MatchRules treats rules as other records: they must be found by their words or meaning, and
+	// pass every cut.
+	MatchRules bool
 }
 
 func (o Options) withDefaults() Options {

@@ -62,7 +62,7 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 // don't count for Pool, Floor or TopK.
 func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bool {
 	list := s.out.Structure.Constraints
-	if len(list) == 0 {
+	if len(list) == 0 || r.o.Structure.MatchRules {
 		return nil
 	}
 	ruled := make(map[store.Ref]bool, len(list))

@@ -448,7 +448,7 @@ func (v *visit) listKeys(b *keysBody) error {
 	b.First = len(b.Keys) == 0
 	for _, r := range access.Rights() {
 		if v.principal.Can(r) {
-			b.Rights = append(b.Rights, rightChoice{r, r != access.Operate && r != access.Upstream})
+			b.Rights = append(b.Rights, rightChoice{r, b.First && r == access.Operate || r != access.Operate && r != access.Upstream})
 		}
 	}
 	return nil
@@ -494,6 +494,9 @@ func createKey(v *visit) error {
 	if len(k.Rights) == 0 {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key needs at least one right", Try: "Choose at least one."}
 	}
+	if err := v.checkFirstKey(k.Rights); err != nil {
+		return err
+	}
 	var days int
 	for _, f := range []struct {
 		name string
@@ -519,6 +522,21 @@ func createKey(v *visit) error {
 	}
 	v.con.opts.Log.Info("a key was handed out", "key", made.Name, "by", v.principal.Name)
 	return v.keys(&madeKey{made.Name, secret})
+}
+
+// checkFirstKey refuses a first key that would lock everybody out of what only operators may do.
+func (v *visit) checkFirstKey(rights []string) error {
+	list, err := v.con.opts.Keys.List()
+	if err != nil || len(list)+len(v.con.layer.Config().Gateway.Keys) > 0 {
+		return err
+	}
+	for _, r := range []access.Right{access.Read, access.Operate} {
+		if !slices.Contains(rights, string(r)) {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "with the first key these pages need one too, and nobody would have the right " + string(r),
+				Try: "Give the first key the rights read and operate, and keep it. Then make keys with fewer rights."}
+		}
+	}
+	return nil
 }
 
 func revokeKey(v *visit) error {

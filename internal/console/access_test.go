@@ -323,6 +323,33 @@ func TestKeysAreMadeAndRevoked(t *testing.T) {
 	}
 }
 
+// With the first key the console needs one. So it must be able to make the others.
+func TestFirstKey(t *testing.T) {
+	c, path := handing(t, func(s *setup) { s.config.Gateway.Keys = nil })
+	_, p := get(t, c, "/console/keys")
+	p.says("There are no keys")
+	if !hasAttr(p.one(`#new-key [value="operate"]`), "checked") {
+		t.Error("the first key is not offered the right operate")
+	}
+	for _, few := range [][]string{{"chat", "read", "write"}, {"chat", "operate"}} {
+		status, p := post(t, c, "/console/keys", url.Values{"name": {"me"}, "rights": few})
+		if list, err := keys.OpenKeys(path, clock).List(); status != http.StatusBadRequest || err != nil || len(list) != 0 {
+			t.Errorf("%v: %d %s, %v %v", few, status, p.text(), list, err)
+		}
+	}
+	if status, p := submit(t, c, p, "#new-key", map[string]string{"name": "me"}); status != http.StatusOK || !p.links("/console/login") {
+		t.Errorf("%d: %s", status, p.text())
+	}
+	status, p := post(t, c, "/console/keys", url.Values{"name": {"second"}, "rights": {"chat"}})
+	if status != http.StatusOK {
+		t.Errorf("a second key with fewer rights: %d %s", status, p.text())
+	}
+	_, p = get(t, c, "/console/keys")
+	if hasAttr(p.one(`#new-key [value="operate"]`), "checked") {
+		t.Error("a further key is offered the right operate")
+	}
+}
+
 // Only an operator of the configured owner issues keys, and with no more rights than their own.
 func TestWhoHandsOutKeys(t *testing.T) {
 	c, path := handing(t)

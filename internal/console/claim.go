@@ -30,6 +30,8 @@ type claimBody struct {
 	After    []row // claims that replaced it, earliest first
 	Shown    turnsWithClaim
 	Steps    []ken.Status // statuses that a user may set
+	Whole    string       // the text for correcting; "" if it is too long for a field
+	Stays    string       // what a correction leaves as it is: verified, a rule; "" for nothing
 	Document bool
 	Gone     bool // it was forgotten; only the history is left
 }
@@ -84,6 +86,9 @@ func claimPage(v *visit) error {
 			return err
 		}
 		b.History = historyEntries(events)
+		if b.Stays = staysCorrected(&c.Claim); len(c.Text) <= maxText {
+			b.Whole = c.Text
+		}
 		if b.Before, err = v.supersessions(v.ctx(), s, &c, func(c *ken.Claim) string { return c.Supersedes }); err != nil {
 			return err
 		}
@@ -228,8 +233,22 @@ func claimText(v *visit) error {
 func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
-		return v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) })
+		return v.orGone(id, v.change(v.returnPath(pathOf("claims", id)), did, func(d *operator.Desk) error { return do(v, d, id) }))
 	}
+}
+
+// orGone leads from an error about a claim that was forgotten to its page, which says who did it.
+// It returns other errors.
+func (v *visit) orGone(id string, err error) error {
+	if !errors.Is(err, ken.ErrNotFound) {
+		return err
+	}
+	return v.withStore(func(s store.Engine) error {
+		if events, failed := s.History(v.ctx(), id); failed != nil || len(events) == 0 {
+			return err
+		}
+		return v.redirect(pathOf("claims", id))
+	})
 }
 
 func verifyClaim(v *visit, d *operator.Desk, id string) error {
@@ -251,12 +270,37 @@ func archiveClaim(v *visit, d *operator.Desk, id string) error {
 	return d.Archive(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
+// staysCorrected describes what a claim with another text in place of this one is, too; "" for
+// nothing that needs a reason.
+func staysCorrected(c *ken.Claim) string {
+	var parts []string
+	if c.Constraint {
+		parts = append(parts, "a rule")
+	}
+	if c.Status == ken.StatusVerified {
+		parts = append(parts, "verified")
+	}
+	return strings.Join(parts, " and ")
+}
+
 // supersedeClaim replaces a claim: by an existing one with a given id, or by a new one with a
-// given text.
+// given text. The form has the old text, which is no new one. A rule, and what a person has verified,
+// are not replaced without a reason.
 func supersedeClaim(v *visit) error {
-	id, text := v.r.PathValue("id"), strings.TrimSpace(v.param("text"))
+	id, text := v.r.PathValue("id"), v.formText("text")
 	by, reason := strings.TrimSpace(v.param("by")), strings.TrimSpace(v.param("reason"))
 	return v.withStore(func(s store.Engine) error {
+		old, err := operator.Living(v.ctx(), s, id)
+		if err != nil {
+			return v.orGone(id, err)
+		}
+		if by != "" && text == strings.TrimSpace(old.Text) {
+			text = ""
+		}
+		if was := staysCorrected(&old); was != "" && reason == "" && (by != "") != (text != "") {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty: the claim is " + was + ", and is not replaced without a reason",
+				Try: "Say what has changed, or how you know it."}
+		}
 		switch d := v.desk(s); {
 		case by != "" && text != "":
 			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "both a new text and another claim are given", Try: "Give one of the two."}
@@ -315,7 +359,7 @@ func writeClaim(v *visit) error {
 // that becomes evidence too.
 func (v *visit) writeClaim() error {
 	now := v.now().UTC()
-	c, err := ken.NewClaim(strings.TrimSpace(v.param("text")), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
+	c, err := ken.NewClaim(v.formText("text"), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
 	if err != nil {
 		return err
 	}
@@ -404,7 +448,7 @@ func forgetPage(v *visit) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return v.orGone(id, err)
 	}
 	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
 	return v.pageWithSlowPart("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
@@ -434,7 +478,7 @@ func forgetClaim(v *visit) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return v.orGone(id, err)
 	}
 	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
 		was, err := v.con.layer.Operator().WouldForget(v.ctx(), v.owner(), id)

@@ -84,6 +84,45 @@ func TestDecideAboutAClaim(t *testing.T) {
 	}
 }
 
+// Whoever corrects a rule or a verified claim reads what it stays, and says why.
+func TestCorrectAVerifiedRule(t *testing.T) {
+	c := open(t, bare)
+	person := func(k *ken.Claim) { k.Evidence = []ken.Evidence{ken.FromHumanAssertion("ana", now, "")} }
+	rule := c.learn(ken.DefaultOwner, "Refunds over 1000 euros need Ana.", person, func(k *ken.Claim) { k.Constraint, k.Status = true, ken.StatusVerified })
+	fact := c.learn(ken.DefaultOwner, "The kitchen is on the second floor.", person)
+	page := "/console/claims/" + rule
+	_, p := get(t, c, page)
+	p.says("With the new words it stays a rule and verified, on your word")
+	if !hasAttr(p.one("#supersede-reason"), "required") || strings.TrimSpace(text(p.one("#new-text"))) != c.claim(rule).Text {
+		t.Error("the form asks for no reason, or has not the words")
+	}
+	form := `form[action="` + page + `/supersede"]`
+	for _, values := range []map[string]string{{"text": "Refunds over 2000 euros need Ana."}, {"by": fact}} {
+		status, p := submit(t, c, p, form, values)
+		if status != http.StatusBadRequest || c.claim(rule).Status != ken.StatusVerified {
+			t.Errorf("%v: %d %s", values, status, p.text())
+		}
+	}
+	if status, p := submit(t, c, p, form, map[string]string{"reason": "the same"}); status != http.StatusBadRequest {
+		t.Errorf("the same words: %d %s", status, p.text())
+	}
+	status, p := submit(t, c, p, form, map[string]string{"text": "Refunds over 2000 euros\r\nneed Ana.", "reason": "decided in March"})
+	k := c.claim(c.claim(rule).SupersededBy)
+	if status != http.StatusSeeOther || k.Status != ken.StatusVerified || !k.Constraint || k.Text != "Refunds over 2000 euros\nneed Ana." {
+		t.Fatalf("%d %s: %+v", status, p.text(), k)
+	}
+	_, p = get(t, c, p.location)
+	p.says("decided in March")
+	_, p = get(t, c, "/console/claims/"+fact)
+	p.hides("With the new words it stays")
+	if hasAttr(p.one("#supersede-reason"), "required") {
+		t.Error("a reason is asked for an ordinary claim")
+	}
+	if status, p := submit(t, c, p, `form[action="/console/claims/`+fact+`/supersede"]`, map[string]string{"by": k.ID}); status != http.StatusSeeOther || c.claim(fact).SupersededBy != k.ID {
+		t.Errorf("%d %s", status, p.text())
+	}
+}
+
 func voucherOf(k ken.Claim) string {
 	for _, e := range k.Evidence {
 		if e.Kind == ken.EvidenceHumanAssertion {
@@ -219,8 +258,38 @@ func TestForgetAClaim(t *testing.T) {
 			t.Error("a search finds what was forgotten")
 		}
 	}
-	if status, _ := post(t, c, "/console/claims/"+id+"/forget", nil); status != http.StatusOK && status != http.StatusNotFound {
-		t.Errorf("again: %d", status)
+	// To load the page again, to go back, and to press a button in another tab lead to what is kept.
+	for what, do := range map[string]func() (int, *page){
+		"forget": func() (int, *page) { return get(t, c, "/console/claims/"+id+"/forget") },
+		"again":  func() (int, *page) { return post(t, c, "/console/claims/"+id+"/forget", nil) },
+		"verify": func() (int, *page) { return post(t, c, "/console/claims/"+id+"/verify", nil) },
+	} {
+		if status, p := do(); status != http.StatusSeeOther || p.location != "/console/claims/"+id {
+			t.Errorf("%s: %d to %s", what, status, p.location)
+		}
+	}
+}
+
+// An error about a claim links to it, and keeps what was typed.
+func TestErrorsLeadToClaims(t *testing.T) {
+	c := open(t, bare)
+	id := c.learn(ken.DefaultOwner, "The kitchen is on the second floor.")
+	path := "/console/claims/" + id + "/supersede"
+	if status, _ := post(t, c, path, url.Values{"text": {"The kitchen is on the third floor."}}); status != http.StatusSeeOther {
+		t.Fatalf("corrected: %d", status)
+	}
+	status, p := post(t, c, path, url.Values{"text": {"There are two kitchens."}}) // in a second tab
+	if now := c.claim(id).SupersededBy; status != http.StatusForbidden || !p.links("/console/claims/"+now) {
+		t.Errorf("%d: %s", status, p.text())
+	}
+	p.says("There are two kitchens.", "not stored")
+	status, p = get(t, c, "/console/claims/00000000-0000-7000-8000-000000000000")
+	if status != http.StatusNotFound || !p.links("/console/claims") {
+		t.Errorf("%d: %s", status, p.text())
+	}
+	p.hides("ken recall", "--owner")
+	if status, _ := post(t, c, "/console/claims/00000000-0000-7000-8000-000000000000/verify", nil); status != http.StatusNotFound {
+		t.Errorf("a change of a claim that there is not: %d", status)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
@@ -69,21 +70,26 @@ type facetValue struct {
 // hiddenField is a query parameter that the search form keeps.
 type hiddenField struct{ Name, Value string }
 
-// pageFacets lists the facets in the order of the page, with their names. Those that are useful for
-// nearly every list are unfolded.
+// pageFacets lists the facets in the order of the page, with their names. Rules are first, because
+// they weigh most. Those that are useful for nearly every list are unfolded.
 var pageFacets = []struct {
 	name, title string
 	open        bool
 }{
-	{facet.Kind, "Kind", true}, {facet.Status, "Status", true}, {facet.Tier, "Tier", true}, {facet.Trust, "Who speaks", true},
+	{facet.Constraint, "Rule", true}, {facet.Kind, "Kind", true}, {facet.Status, "Status", true}, {facet.Tier, "Tier", true}, {facet.Trust, "Who speaks", true},
 	{facet.Entity, "About", true}, {facet.Tag, "Tag", false}, {facet.Scope, "Scope", false}, {facet.Source, "Source", false},
 	{facet.Session, "Session", false}, {facet.Agent, "Written by", false}, {facet.File, "Rests on file", false}, {facet.Project, "Project", false},
-	{facet.Constraint, "Rule", false}, {facet.Expired, "Expired", false}, {facet.Archived, "Put away", false},
+	{facet.Expired, "Expired", false}, {facet.Archived, "Put away", false},
 }
 
 func claimsPage(v *visit) error {
 	b := claimsBody{Question: strings.TrimSpace(v.param("q"))}
 	q := v.r.URL.Query()
+	for _, name := range []string{facet.Constraint, facet.Expired, facet.Archived} {
+		if slices.ContainsFunc(q[name], func(s string) bool { return s != "yes" && s != "no" }) {
+			return &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "neither yes nor no", Try: "Choose one of the values beside the list."}
+		}
+	}
 	sel := selection(q)
 	err := v.withStore(func(s store.Engine) error {
 		progress, err := v.con.claims.Catch(v.ctx(), s)
@@ -162,15 +168,26 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 	return err
 }
 
-// searchClaims shows the claims that match a question, as ken recall finds them, with any status.
+// searchClaims shows the claims that match a question, with any status. A rule is shown if it
+// matches, not because a turn about its entities would get it.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
-	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
+	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, MatchRules: true, Question: b.Question, Limit: maxFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	if err != nil {
 		return err
 	}
 	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= maxFound
-	if b.Nothing, err = v.nothingMatches(s, b.Question, found.Claims); err != nil {
+	named, err := v.claimNamed(s, b.Question)
+	if err != nil {
+		return err
+	}
+	if named == nil {
+		b.Nothing, err = v.nothingMatches(s, b.Question, found.Claims)
+	} else {
+		others := slices.DeleteFunc(found.Claims, func(c middleware.Recalled) bool { return c.ID == named.ID })
+		found.Claims = slices.Insert(others, 0, middleware.Recalled{Claim: named.Claim, Tier: named.Tier, Trust: named.Trust})
+	}
+	if err != nil {
 		return err
 	}
 	if b.Nothing {
@@ -206,6 +223,23 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 	return nil
 }
 
+// idForm matches an id of a claim, or the part of it that pages show.
+var idForm = lazyregexp.New(`^[0-9a-f-]{6,36}$`)
+
+// claimNamed returns the claim whose id, or the address of whose page, is the question; nil if there
+// is none.
+func (v *visit) claimNamed(s store.Engine, question string) (*inspect.Claim, error) {
+	id := strings.ToLower(question[strings.LastIndexByte(question, '/')+1:])
+	if !idForm.MatchString(id) {
+		return nil, nil
+	}
+	c, err := v.readClaim(v.ctx(), s, id)
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) { // several ids may end with it
+		return nil, nil
+	}
+	return &c, err
+}
+
 // nearestShown is how many claims are shown if nothing matches.
 const nearestShown = 5
 
@@ -216,7 +250,7 @@ func (v *visit) nothingMatches(s store.Engine, question string, found []middlewa
 	if slices.ContainsFunc(found, func(c middleware.Recalled) bool { _, word := c.Legs[retriever.SourceKeyword]; return word }) {
 		return false, nil
 	}
-	near, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: question, Limit: 1, Floor: true,
+	near, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, MatchRules: true, Question: question, Limit: 1, Floor: true,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	return err == nil && len(near.Claims) == 0, err
 }
@@ -456,9 +490,13 @@ var timeSpans = []struct {
 func changesPage(v *visit) error {
 	b := changesBody{Now: v.now()}
 	chosen := v.param("span")
-	if at, err := time.Parse(time.DateOnly, v.param("since")); err == nil {
-		b.Since, chosen, b.Custom = at, "", v.param("since")
-	} else if chosen == "" {
+	since, err := momentOf("since", v.param("since"))
+	switch {
+	case err != nil:
+		return err
+	case !since.IsZero():
+		b.Since, chosen, b.Custom = since, "", since.UTC().Format(time.DateOnly)
+	case chosen == "":
 		chosen = "week"
 	}
 	for _, s := range timeSpans {
@@ -471,7 +509,7 @@ func changesPage(v *visit) error {
 	if b.Since.IsZero() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
-	err := v.withStore(func(s store.Engine) error {
+	err = v.withStore(func(s store.Engine) error {
 		p, err := v.con.claims.Catch(v.ctx(), s)
 		if err != nil || !p.Ready {
 			return err

@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,9 @@ func TestClaimsAreListedAndCounted(t *testing.T) {
 	}
 	p.says("2 claims", "append only", "hypothesis")
 	p.hides("bob alone")
+	if got := p.texts(".facets summary"); len(got) == 0 || got[0] != "Rule" || !hasAttr(p.all(".facets details")[0], "open") {
+		t.Errorf("rules are not the first facet: %v", got)
+	}
 	_, p = get(t, c, "/console/claims?tag=ledger")
 	if got := p.claimLinks(); !slices.Equal(got, []string{first}) {
 		t.Errorf("with the tag: %v", got)
@@ -48,8 +52,10 @@ func TestClaimsAreListedAndCounted(t *testing.T) {
 	if status, _ := get(t, c, "/console/claims?order=nonsense"); status != http.StatusBadRequest {
 		t.Errorf("an order that there is not: %d", status)
 	}
-	if status, _ := get(t, c, "/console/claims?before=nonsense"); status != http.StatusBadRequest {
-		t.Errorf("a cursor that is none: %d", status)
+	for _, wrong := range []string{"claims?before=nonsense", "claims?constraint=true", "changes?since=zz", "changes?since=2026-99-01", "changes?span=zz"} {
+		if status, _ := get(t, c, "/console/"+wrong); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", wrong, status)
+		}
 	}
 }
 
@@ -107,6 +113,45 @@ func TestClaimsAreSearched(t *testing.T) {
 	if strings.Contains(p.body, "<script>alert") {
 		t.Error("the question is markup")
 	}
+}
+
+func TestSearchFindsAClaimByItsID(t *testing.T) {
+	c := open(t)
+	id := c.project.Claims["human"]
+	for _, q := range []string{id, id[len(id)-6:], strings.ToUpper(id), "http://127.0.0.1:8484/console/claims/" + id} {
+		_, p := get(t, c, "/console/claims?q="+url.QueryEscape(q))
+		p.hides("Nothing matches")
+		if got := p.claimLinks(); len(got) == 0 || got[0] != id {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+	_, p := get(t, c, "/console/claims?q=00000000-0000-0000-0000-000000000000")
+	if got := p.claimLinks(); slices.Contains(got[:min(len(got), 1)], id) {
+		t.Errorf("an id that there is not: %v", got)
+	}
+}
+
+// A search finds the rules that match, and not every rule that a turn would get.
+func TestSearchMatchesRules(t *testing.T) {
+	c := open(t, bare)
+	project := filepath.Base(c.project.Dir) // every turn gets the rules about it
+	rule := func(k *ken.Claim) {
+		k.Constraint, k.Entities, k.Evidence = true, []string{project, "ledger"}, []ken.Evidence{ken.FromHumanAssertion("ana", now, "")}
+	}
+	refund := c.learn(ken.DefaultOwner, "Refunds of more than a thousand euros need Ana's signature.", rule)
+	c.learn(ken.DefaultOwner, "Amounts are whole cents, never floats.", rule)
+	c.learn(ken.DefaultOwner, "Nobody writes to the journal by hand.", rule)
+	kitchen := c.learn(ken.DefaultOwner, "The kitchen is on the second floor.")
+	for q, want := range map[string][]string{"kitchen": {kitchen}, "refunds": {refund}, "signature of Ana": {refund}} {
+		_, p := get(t, c, "/console/claims?q="+url.QueryEscape(q))
+		if got := p.claimLinks(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v in %s", q, got, p.text())
+		}
+	}
+	_, p := get(t, c, "/console/claims?q=ledger") // what a rule is about counts as its words
+	p.says("3 claims")
+	_, p = get(t, c, "/console/claims?q=zzzzqqq")
+	p.says("Nothing matches: no claim")
 }
 
 // Pages for a visitor with only the right to read have no buttons that change anything.

@@ -126,6 +126,7 @@ func (v *visit) healthTurns(b *healthBody) error {
 	if err := cmp.Or(err, err2); err != nil {
 		return err
 	}
+	b.From, b.To = fieldMoment(b.From), fieldMoment(b.To)
 	now := timeRangeNamed(q.Get("range"))
 	if between := b.From != "" || b.To != ""; between {
 		now = timeRange{}

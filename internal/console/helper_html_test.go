@@ -242,7 +242,7 @@ func fieldsOf(form *html.Node) url.Values {
 }
 
 // check tests the properties of every page: the headers, one heading of the first level,
-// headings in order, unique ids, a label on every field and a token in every form. No
+// headings in order, unique ids, a label on every field, a name on every table and a token in every form. No
 // script, resource or link may be foreign.
 func (p *page) check() {
 	p.Helper()
@@ -303,6 +303,10 @@ func (p *page) checkElement(n *html.Node, labels map[string]bool) {
 			if attr(n, "action") != "/console/logout" {
 				p.Errorf("%s: the form for %s has no token", p.what, attr(n, "action"))
 			}
+		}
+	case "table":
+		if attr(n, "aria-label") == "" && !slices.ContainsFunc(slices.Collect(n.ChildNodes()), func(c *html.Node) bool { return c.Data == "caption" }) {
+			p.Errorf("%s: the table %q has no name", p.what, text(n))
 		}
 	case "input", "select", "textarea":
 		kind := attr(n, "type")

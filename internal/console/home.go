@@ -38,6 +38,7 @@ type homeBody struct {
 	Turns     []turnRow // nil if the visitor may not see turns
 	SeesTurns bool      // the visitor sees turns: all, or their own
 	First     *welcome  // how to make the first turn; nil if there is one
+	Others    bool      // there are turns, and none that the visitor sees
 	New       bool      // there are neither turns nor claims
 	Day       int       // turns of the last 24 hours
 	Hybrid    float64   // share of them with hybrid search
@@ -127,7 +128,9 @@ func (v *visit) lastTurns(b *homeBody) error {
 		b.Turns = append(b.Turns, turnRowOf(turns[i], texts[i].Question, v.r.URL))
 	}
 	if len(turns) == 0 {
-		b.First, b.New = v.welcome(), b.Claims == 0 && b.Counting == nil
+		all, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{})
+		b.First, b.Others = v.welcome(), len(all) > 0
+		b.New = b.Claims == 0 && b.Counting == nil && !b.Others
 	}
 	return nil
 }

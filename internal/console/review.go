@@ -83,18 +83,21 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		if err != nil {
 			return err
 		}
+		rules := map[string]int{} // candidates that are no hypotheses, by kind
+		for i := range claims {
+			if claims[i].Status != ken.StatusHypothesis {
+				rules[string(claims[i].Kind)]++
+			}
+		}
 		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return b.Kind != "" && string(c.Kind) != b.Kind })
 		from, before := listOffset(q.Get("from"), len(claims)), q.Get("before")
 		if before != "" {
 			from = len(claims)
 		}
 		shown := claims[from:min(from+candidatesPerPage, len(claims))]
-		others, err := v.otherCandidates(s, b, before, candidatesPerPage-len(shown))
+		others, err := v.otherCandidates(s, b, rules, before, candidatesPerPage-len(shown))
 		if err != nil {
 			return err
-		}
-		if b.Kind == "" { // candidate rules are not hypotheses
-			b.Total += len(slices.DeleteFunc(slices.Clone(claims), func(c ken.Claim) bool { return c.Status == ken.StatusHypothesis }))
 		}
 		b.Total = max(b.Total, len(claims))
 		for i := range shown {
@@ -126,8 +129,8 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 }
 
 // otherCandidates selects at most most candidates that MEMORY.md does not list, and counts
-// all by kind.
-func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, most int) (facet.Page, error) {
+// all by kind. rules are the candidates that are no hypotheses.
+func (v *visit) otherCandidates(s store.Engine, b *reviewBody, rules map[string]int, before string, most int) (facet.Page, error) {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
 		return facet.Page{}, err
@@ -141,13 +144,24 @@ func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, mo
 	if err != nil {
 		return facet.Page{}, err
 	}
-	if b.Kind == "" {
-		b.Total = all.Total
+	total := all.Total
+	for _, n := range rules {
+		total += n
 	}
-	b.Kinds = append(b.Kinds, choice{Name: "all " + count(all.Total), Path: Prefix + "review", Here: b.Kind == ""})
+	if b.Kind == "" {
+		b.Total = total
+	}
+	b.Kinds = append(b.Kinds, choice{Name: "all " + count(total), Path: Prefix + "review", Here: b.Kind == ""})
 	for _, f := range all.Facets {
 		if f.Name != facet.Kind {
 			continue
+		}
+		for _, kind := range slices.Sorted(maps.Keys(rules)) {
+			i := slices.IndexFunc(f.Values, func(k facet.Value) bool { return k.Value == kind })
+			if i < 0 {
+				f.Values, i = append(f.Values, facet.Value{Value: kind}), len(f.Values)
+			}
+			f.Values[i].Count += rules[kind]
 		}
 		for _, k := range f.Values {
 			b.Kinds = append(b.Kinds, choice{Name: k.Value + " " + count(k.Count), Path: Prefix + "review?kind=" + escapeQuery(k.Value), Here: b.Kind == k.Value})

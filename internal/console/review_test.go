@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +56,14 @@ func TestReviewListsByReinforcement(t *testing.T) {
 	p.one(`#bulk [data-key="R"]`)
 	p.hides(consoletest.BobWord, "<script>window", "<img src=x")
 
+	all := fmt.Sprintf("%d candidates", len(p.order())) // candidate rules, too
+	if kinds := p.texts(".choices a"); !strings.Contains(p.text(), all) || len(kinds) == 0 || kinds[0]+" candidates" != "all "+all {
+		t.Errorf("of %s: %v", all, kinds)
+	}
 	_, facts := get(t, c, "/console/review?kind=fact")
+	if kinds := p.texts(".choices a"); !slices.Contains(kinds, fmt.Sprintf("fact %d", len(facts.order()))) {
+		t.Errorf("%d facts: %v", len(facts.order()), kinds)
+	}
 	if ids := facts.order(); len(ids) == 0 || mine[ids[0]] {
 		t.Errorf("of kind fact: %v", ids)
 	}

@@ -154,6 +154,14 @@ func momentOf(name, s string) (at time.Time, err error) {
 	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a date or time", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
 }
 
+// fieldMoment returns a moment of the address as a browser's date and time field takes it.
+func fieldMoment(s string) string {
+	if at, err := momentOf("", s); err == nil && s != "" {
+		return at.UTC().Format(minuteLayout)
+	}
+	return s
+}
+
 // listTurns fills the rows of a page. A text search reads the texts of turns until the page is full
 // or turnsSearched turns were examined, so that its cost is bounded.
 func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
@@ -241,7 +249,7 @@ func (b *turnsBody) fillFilters(v *visit) {
 		}
 		b.Spans = append(b.Spans, c)
 	}
-	b.Form = turnForm{Text: q.Get("q"), Agent: q.Get("agent"), From: q.Get("from"), To: q.Get("to"), NoBlock: q.Get("block") == "none"}
+	b.Form = turnForm{Text: q.Get("q"), Agent: q.Get("agent"), From: fieldMoment(q.Get("from")), To: fieldMoment(q.Get("to")), NoBlock: q.Get("block") == "none"}
 	for _, name := range []string{"session", "mode", "span"} {
 		if value := q.Get(name); value != "" {
 			b.Form.Kept = append(b.Form.Kept, choice{Name: name, Value: value})

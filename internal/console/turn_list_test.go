@@ -182,6 +182,12 @@ func TestTurnsBetween(t *testing.T) {
 	if got := listed(p); len(got) != 2 || got[1] != c.project.Turns["settlement 1"] {
 		t.Errorf("%q", got)
 	}
+	// A date alone is shown in the field too, so that the next search keeps it.
+	_, p = get(t, c, "/console/turns?to=2026-03-12")
+	if got := attr(p.one("#turn-to"), "value"); got != "2026-03-12T00:00" || !p.links("/console/turns") {
+		t.Errorf("until %q", got)
+	}
+	p.says("Until: 2026-03-12")
 }
 
 // However long messages are, no page about them is longer than 300 kB.

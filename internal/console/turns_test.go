@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -153,6 +154,15 @@ func TestTurnPage(t *testing.T) {
 			t.Errorf("item %d: %s", i+1, have)
 		}
 	}
+	most, by := 0, map[ken.CutReason]int{}
+	for _, cut := range r.Cut {
+		by[cut.Reason]++
+		most = max(most, by[cut.Reason])
+	}
+	if most <= 15 { // all would be listed
+		t.Fatalf("of one reason only %d are cut", most)
+	}
+	p.says(fmt.Sprintf("%d more, 12 of them listed", most-3))
 	for _, f := range r.Focal {
 		if !p.links("/console/entities/" + url.PathEscape(f)) {
 			t.Errorf("no link to %s", f)

@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -174,7 +176,9 @@ var errNoPage error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such 
 type errorPage struct {
 	Status   int
 	Msg, Try string
-	Back     string // the page before; "" if unknown
+	Links    []choice // pages that help
+	Text     string   // what was typed into the form's text, which is not stored
+	Back     string   // the page before; "" if unknown
 }
 
 // renderError shows an error as a page. An internal error goes to the log, and the page shows
@@ -200,7 +204,7 @@ func (v *visit) renderError(err error) {
 	if p.Status >= http.StatusInternalServerError {
 		v.con.opts.Log.Error("a page failed", "page", v.r.Pattern, "cause", err, "try", ken.Hint(err))
 	}
-	p.Back = v.referer()
+	p.Back, p.Text = v.referer(), v.r.PostForm.Get("text")
 	if err := v.page("problem", page{Title: http.StatusText(p.Status), Status: p.Status, Body: p}); err != nil {
 		v.con.opts.Log.Error("a page failed", "page", "problem", "cause", err)
 		http.Error(v.w, "The page failed; the log of ken serve says why.", http.StatusInternalServerError)
@@ -236,5 +240,17 @@ func errorPageOf(err error) errorPage {
 	} else if e.Try != "" {
 		p.Try = e.Try
 	}
+	for _, id := range claimIDs.FindAllString(e.Msg, maxLinked) {
+		p.Links = append(p.Links, choice{Name: "Claim " + shortID(id), Path: pathOf("claims", id)})
+	}
+	if e.Code == ken.CodeNotFound && strings.HasPrefix(e.Msg, "no claim ") { // the store names a command
+		p.Try, p.Links = "It may have been forgotten, or belong to another owner. Search for what it says.", []choice{{Name: "Claims", Path: pathOf("claims")}}
+	}
 	return p
 }
+
+// claimIDs matches the ids of claims in a message.
+var claimIDs = lazyregexp.New(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+
+// maxLinked is how many ids of a message become links.
+const maxLinked = 3

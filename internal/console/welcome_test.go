@@ -32,12 +32,13 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// The page waits for a turn of the visitor. A visitor who can't make one does not get instructions.
+// The overview of a key without a turn of its own offers instructions beside the figures. A visitor
+// who can't make a turn does not get them.
 func TestWelcomeWithKeys(t *testing.T) {
 	c := open(t, bare, patient, withRing)
 	c.turn("On which port does the ledger listen?", by(mate, "s-mate"))
 	_, p := get(t, c, "/console/", dev)
-	p.says("Waiting for the first turn…", "-H 'X-Ken-Key: ken_…'", `default_headers={"X-Ken-Key": "ken_…"}`)
+	p.says("Turns today", "What needs you", "No turn with your key yet", "-H 'X-Ken-Key: ken_…'", `default_headers={"X-Ken-Key": "ken_…"}`)
 	p.hides("On which port")
 	_, p = get(t, c, "/console/", mate)
 	p.says("On which port does the ledger listen?")

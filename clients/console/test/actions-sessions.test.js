@@ -27,6 +27,20 @@ describe('a session', { concurrency: 2 }, () => {
     assert.notEqual(after.harvested, before.harvested);
   });
 
+  test('is forgotten once by a double click', async (t) => {
+    const it = await desk(t, '/console/sessions/s-settlement');
+    const form = await unfold(it, 'Forget…');
+    await it.evaluate(() => {
+      window.sent = 0;
+      window.addEventListener('submit', (e) => {
+        if (!e.defaultPrevented) window.sent++;
+        e.preventDefault(); // the page stays, as while the server works
+      });
+    });
+    await form.getByRole('button', { name: 'Forget the session for good' }).dblclick();
+    assert.equal(await it.evaluate(() => window.sent), 1);
+  });
+
   test('is forgotten', async (t) => {
     const it = await desk(t, '/console/sessions/s-latency');
     const form = await unfold(it, 'Forget…');

@@ -11,6 +11,9 @@ test('a developer sees the turns of their own key, and no others', async (t) => 
   const { developer, operator } = project.keys;
   const it = await page(t, 'desktop', 'light', developer);
   await go(it, '/console/');
+  for (const name of ['What needs you', 'Your turns']) await it.getByRole('heading', { name, exact: true }).waitFor();
+  assert.deepEqual(await violations(it), []);
+  await it.getByText('How to connect a client').click();
   await it.getByRole('heading', { name: 'Waiting for the first turn…' }).waitFor();
   assert.equal(await it.locator('[data-region=turns]').count(), 0);
   await it.locator(':root[data-live=yes]').waitFor({ state: 'attached' });

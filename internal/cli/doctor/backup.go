@@ -291,7 +291,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 					return err
 				}
 				if !yes {
-					fmt.Fprintf(a.Err, "%d owners of %s go to %s\n", len(m.Owners), m.Made.Format(time.RFC3339), state)
+					fmt.Fprintf(a.Err, "%d owners of %s go to %s\n", len(m.Owners), m.Made.Format(time.RFC3339), cmp.Or(engines.Address(cfg.Store.URL), state))
 					if err := a.Confirm(cmd.Context(), "Restore?", "Nothing was changed."); err != nil {
 						return err
 					}

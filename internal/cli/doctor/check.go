@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,7 @@ func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	owners, err := a.ownersToCheck(l, f.all)
+	owners, err := a.ownersToCheck(ctx, l, f.all)
 	var views []checkView
 	var failed error
 	for _, owner := range owners {
@@ -105,11 +106,19 @@ func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	return cmp.Or(err, failed)
 }
 
-func (a *commands) ownersToCheck(l *middleware.Layer, all bool) ([]string, error) {
-	if all {
+// ownersToCheck returns the owner to check, or all that have a store in the folder or in the engine.
+func (a *commands) ownersToCheck(ctx context.Context, l *middleware.Layer, all bool) ([]string, error) {
+	if !all {
+		return []string{cmp.Or(a.Owner, l.Config().Knowledge.Owner)}, nil
+	}
+	if l.Config().Store.URL == "" {
 		return cli.OwnersIn(stateOf(l))
 	}
-	return []string{cmp.Or(a.Owner, l.Config().Knowledge.Owner)}, nil
+	owners, err := l.Operator().Owners(ctx)
+	here, _ := cli.OwnersIn(stateOf(l)) // there may be no folder yet
+	owners = append(owners, here...)
+	slices.Sort(owners)
+	return slices.Compact(owners), err
 }
 
 func withOwner(ctx context.Context, l *middleware.Layer, owner string, fn func(store.Engine) error) error {
@@ -208,7 +217,7 @@ func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	owners, err := a.ownersToCheck(l, f.all)
+	owners, err := a.ownersToCheck(ctx, l, f.all)
 	var out []forgottenCheck
 	var rows [][]string
 	var failed error

@@ -4,8 +4,10 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,6 +30,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 )
 
 type commands struct{ *cli.App }
@@ -147,6 +150,7 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 		out = append(out, examineEngine(ctx, cfg.Store)...)
 	}
 	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
+	out = append(out, examineGateway(&cfg.Gateway)...)
 	if l != nil {
 		if err := l.Close(); err != nil {
 			out = append(out, failed("store", fmt.Errorf("close: %w", err)))
@@ -186,11 +190,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	const check = "store"
 	cfg := l.Config()
 	owner := cmp.Or(a.Owner, cfg.Knowledge.Owner)
-	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && cfg.Store.URL == "" {
-		if err := canMake(dir); err != nil {
-			return []finding{failed(check, &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: "no store can be made", Try: "Make the folder writable, or set knowledge.db_path to one that is.", Err: err})}
-		}
+	none, err := hasNone(ctx, l, owner)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	if none {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -207,6 +211,13 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		return []finding{failed(check, err)}
 	}
 	out := []finding{passed(check, "owner %s: %d records from %d events and %d documents; the log verifies", owner, s.Len(), log.Events, len(docs))}
+	faults, err := s.Faults(ctx)
+	if err != nil {
+		out = append(out, failed(check, err))
+	}
+	for _, f := range faults {
+		out = append(out, warned(check, string(f.Name)+": "+f.Cause, faultRemedies[f.Name]))
+	}
 	switch embedded, total := s.Coverage(); {
 	case s.Embedder() == nil || total == 0:
 	case embedded < total:
@@ -219,6 +230,37 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()), examineSearch(ctx, l, owner))
 	}
 	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
+}
+
+// faultRemedies says what to do about a store's faults.
+var faultRemedies = map[store.FaultName]string{
+	store.FaultDamaged:  "Run ken check.",
+	store.FaultReadOnly: "Make the folder writable.",
+	store.FaultIndex:    "Wait: the index follows.",
+	store.FaultDisk:     "Make room on the disk, or use another one. Then write again.",
+}
+
+// hasNone reports whether an owner has no store, and checks that one can be made. If the engine has
+// one, hasNone makes the state folder, for the copy.
+func hasNone(ctx context.Context, l *middleware.Layer, owner string) (bool, error) {
+	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
+	_, err := os.Stat(dir)
+	none := errors.Is(err, os.ErrNotExist)
+	if cfg := l.Config(); cfg.Store.URL != "" {
+		owners, err := l.Operator().Owners(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(owners, owner) {
+			return false, cfg.MakeState(l.Root())
+		}
+	}
+	if none {
+		if err := canMake(dir); err != nil {
+			return false, &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: "no store can be made", Try: "Make the folder writable, or set knowledge.db_path to one that is.", Err: err}
+		}
+	}
+	return none, nil
 }
 
 // canMake reports why a folder that does not exist can't be made. It tries in the nearest folder
@@ -258,6 +300,27 @@ func examineModel(ctx context.Context, c config.Upstream) finding {
 		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.ChatModel(), Try: tryServed("upstream.model", list)}
 	}
 	return passed(check, "%s serves %s", c.BaseURL, c.ChatModel())
+}
+
+// examineGateway checks what only ken serve reads: its certificate, and the variables of API keys.
+func examineGateway(c *config.Gateway) (out []finding) {
+	const check = "gateway"
+	if c.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		switch {
+		case err != nil:
+			out = append(out, failed(check, &ken.Error{Code: ken.CodeInvalid, Field: "gateway.tls_cert", Msg: "load certificate", Err: err, Try: "Check gateway.tls_cert and gateway.tls_key: PEM files of one key pair."}))
+		case time.Now().After(pair.Leaf.NotAfter):
+			out = append(out, warned(check, "the certificate in gateway.tls_cert ended at "+pair.Leaf.NotAfter.UTC().Format(time.RFC3339), "Renew it."))
+		default:
+			out = append(out, passed(check, "the certificate ends at %s", pair.Leaf.NotAfter.UTC().Format(time.RFC3339)))
+		}
+	}
+	unset := c.UnsetVariables()
+	for _, field := range slices.Sorted(maps.Keys(unset)) {
+		out = append(out, warned(check, unset[field]+", which "+field+" names, is not set here", "Set it where ken serve runs: without it, clients need an API key of the upstream."))
+	}
+	return out
 }
 
 // serves reports whether a list has a model. Some gateways list a model with a tag

@@ -273,7 +273,11 @@ func (a *commands) reload(r *reloading) error {
 			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Restore it, or restart ken serve to continue without it."}
 		}
 	}
-	if len(next.Gateway.Keys) == 0 && len(r.cfg.Gateway.Keys) > 0 {
+	issued, err := operator.OpenKeys(operator.KeysPath(r.cfg.State(r.layer.Root())), nil).List()
+	if err != nil {
+		return err
+	}
+	if len(next.Gateway.Keys)+len(issued) == 0 && len(r.cfg.Gateway.Keys) > 0 {
 		return &ken.Error{Code: ken.CodeRefused, Field: "gateway.keys", Msg: "without keys everybody here could use the gateway",
 			Try: "Keep one key, or restart ken serve to continue without keys."}
 	}
@@ -282,7 +286,7 @@ func (a *commands) reload(r *reloading) error {
 		return err
 	}
 	r.from = from
-	r.log.Info("configuration reloaded", "keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
+	r.log.Info("configuration reloaded", "gateway.keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
 	if later := differences(r.cfg, next); later != "" {
 		r.log.Warn("what has changed and needs a restart", "settings", later)
 	}

@@ -147,6 +147,21 @@
     }
   }
 
+  // ---- Other forms: a double click sends them once. What is sent first would make the answer to
+  // the second a refusal, such as that there is no such session.
+
+  const sentAgain = 10_000; // milliseconds after which a form may be sent again
+  const sentAt = new WeakMap();
+  document.addEventListener('submit', (e) => {
+    const form = e.target;
+    if (form.matches('form[data-swap]') || form.method !== 'post' || e.defaultPrevented) return;
+    if (e.timeStamp - (sentAt.get(form) ?? -sentAgain) < sentAgain) e.preventDefault();
+    else sentAt.set(form, e.timeStamp);
+  });
+  addEventListener('pageshow', (e) => {
+    if (e.persisted) for (const form of document.forms) sentAt.delete(form);
+  });
+
   // ---- Forms with data-swap: sent without leaving the page, one at a time. Keys pressed
   // meanwhile are handled when the new page is there.
 

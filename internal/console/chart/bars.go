@@ -110,7 +110,7 @@ func Groups(d GroupsData) template.HTML {
 		desc: fmt.Sprintf("%s in %s", plural(len(d.Names), "column", "columns"), plural(len(d.Groups), "group", "groups"))}
 	var entries []entry
 	for k, name := range d.Names {
-		entries = append(entries, entry{number: k + 1, class: Tone("").class(k), name: name})
+		entries = append(entries, entry{letter: letter(k), class: Tone("").class(k), name: name})
 	}
 	f.legend = legend(entries)
 	high := bounded(d.Max)
@@ -177,7 +177,7 @@ func (d GroupsData) group(c *canvas, g Group, x, column, bottom float64, y func(
 			c.text(mid, top-4, "middle", "soft", s, column)
 		}
 		if column >= 13 {
-			c.text(mid, bottom+13, "middle", "soft", strconv.Itoa(k+1), column+4)
+			c.text(mid, bottom+13, "middle", "soft", letter(k), column+4)
 		}
 		c.put(`%v`, closing)
 		x += column

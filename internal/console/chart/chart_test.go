@@ -309,3 +309,11 @@ func TestEveryClassHasItsRule(t *testing.T) {
 		}
 	}
 }
+
+func TestLettersOfALegend(t *testing.T) {
+	for i, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 27: "AB", 701: "ZZ", 702: "AAA"} {
+		if got := letter(i); got != want {
+			t.Errorf("%d: %s; want %s", i, got, want)
+		}
+	}
+}

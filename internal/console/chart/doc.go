@@ -10,7 +10,7 @@
 //
 // A figure is drawn twice, for a wide and for a narrow column, and the style sheet shows one of them, because the
 // letters of a scaled-down picture are unreadable on a phone. Colour is never the only difference: there are labels,
-// numbers, shapes or dashes too. The method Table of a chart's data returns the figures as a table.
+// letters, shapes or dashes too. The method Table of a chart's data returns the figures as a table.
 //
 // The same data gives the same bytes. All functions are safe for concurrent use, and neither retain nor change their
 // arguments.

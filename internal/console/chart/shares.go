@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -147,10 +146,10 @@ func Stack(d StackData) template.HTML {
 	f := figure{kind: "chart-stack", title: d.Title, desc: fmt.Sprintf("%s in %s", amount(total, d.Unit), plural(len(d.Parts), "part", "parts"))}
 	var entries []entry
 	for i, p := range d.Parts {
-		entries = append(entries, entry{i + 1, p.Tone.class(i), p.Label, amount(p.Value, d.Unit), percent(share(p.Value, total))})
+		entries = append(entries, entry{letter(i), p.Tone.class(i), p.Label, amount(p.Value, d.Unit), percent(share(p.Value, total))})
 	}
 	if len(d.Parts) > 1 {
-		entries = append(entries, entry{0, "", "together", amount(total, d.Unit), ""})
+		entries = append(entries, entry{"", "", "together", amount(total, d.Unit), ""})
 	}
 	f.legend = legend(entries)
 	return f.draw(func(c *canvas, width float64) float64 {
@@ -165,7 +164,7 @@ func Stack(d StackData) template.HTML {
 			closing := c.open("", tip(p.Label, amount(p.Value, d.Unit)+", "+percent(share(p.Value, total)), p.Note), p.Tone.class(i))
 			c.rect(x, 0, w-gap, thick, min(2, (w-gap)/2), "area")
 			c.put(`%v`, closing)
-			s := strconv.Itoa(i + 1)
+			s := letter(i)
 			if full := s + "  " + clean(p.Label); widthOf(full, small) <= w-gap {
 				s = full
 			}

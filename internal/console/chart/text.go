@@ -159,13 +159,22 @@ func (t Tone) class(i int) raw {
 	return raw("c-" + strconv.Itoa(i%colours+1))
 }
 
-// entry is a line of a legend. Its number is in the picture too, so that readers need
-// not distinguish colours.
+// entry is a line of a legend. Its letter is in the picture too, so that readers need not
+// distinguish colours. A number would look like an amount.
 type entry struct {
-	number      int // 0 for none
-	class       raw // "" for a sum
+	letter      string // "" for none
+	class       raw    // "" for a sum
 	name        string
 	value, note string
+}
+
+// letter returns the letter of the i-th entry: A to Z, then AA, AB and so on.
+func letter(i int) string {
+	s := string(rune('A' + i%26))
+	if i < 26 {
+		return s
+	}
+	return letter(i/26-1) + s
 }
 
 func legend(entries []entry) raw {
@@ -179,8 +188,8 @@ func legend(entries []entry) raw {
 		if e.class != "" {
 			c.put(`<svg class="swatch %v" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect width="12" height="12" rx="3" class="area"/></svg>`, e.class)
 		}
-		if e.number > 0 {
-			c.put(`<span class="no">%v</span>`, e.number)
+		if e.letter != "" {
+			c.put(`<span class="no">%v</span>`, e.letter)
 		}
 		name := clean(e.name)
 		if short := cut(name, 240, large); short != name {

@@ -136,7 +136,7 @@ func problemOf(err error) (p Problem, header map[string]string, mustLog bool) {
 	case codeCorrupt:
 		mustLog = true
 	case codeHeld, codeUnavailable:
-		header = map[string]string{"Retry-After": "1"}
+		header, mustLog = map[string]string{"Retry-After": "1"}, f == nil && e != nil // its cause is for operators only
 	}
 	t, _ := typeOf(code)
 	p.Type, p.Title, p.Status, p.Code = t.Type, t.Title, t.Status, string(code)

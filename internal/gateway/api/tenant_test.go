@@ -244,6 +244,9 @@ func TestAStoreThatDoesNotAnswerIsNotAnEmptyOne(t *testing.T) {
 		}
 	}
 	unavailable(absent)
+	if log := k.log.String(); !strings.Contains(log, "a request failed") || !strings.Contains(log, "not a directory") {
+		t.Errorf("the cause is not logged: %s", log)
+	}
 	if err := k.layer.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/commitlog/jetstream"
 	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
+	"github.com/kenlayer/ken/internal/store/remote"
 )
 
 // Open connects to the engine of store.url, which must be set.
@@ -37,7 +38,7 @@ func Open(ctx context.Context, c config.Store) (log commitlog.Log, err error) {
 const NodeName = "ken.node"
 
 // TLS returns the configurations with which nodes authenticate each other: by certificates for
-// NodeName from one authority. Both are nil if no certificate is configured.
+// NodeName from one authority. A certificate is read again when its files change. Both are nil if no certificate is configured.
 func TLS(c config.Store) (server, client *tls.Config, err error) {
 	if c.Cert == "" || c.CA == "" {
 		return nil, nil, nil
@@ -45,7 +46,7 @@ func TLS(c config.Store) (server, client *tls.Config, err error) {
 	wrong := func(field string, err error) error {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: field, Msg: "read the certificates of nodes", Err: err, Try: "Give PEM files that this user can read."}
 	}
-	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	cert, err := remote.ReadCertificate(c.Cert, c.Key)
 	if err != nil {
 		return nil, nil, wrong("store.cert", err)
 	}
@@ -57,12 +58,14 @@ func TLS(c config.Store) (server, client *tls.Config, err error) {
 	if !authority.AppendCertsFromPEM(pem) {
 		return nil, nil, wrong("store.ca", fmt.Errorf("%s holds no certificate", c.CA))
 	}
-	if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err != nil || leaf.VerifyHostname(NodeName) != nil {
+	if leaf, err := x509.ParseCertificate(cert.Current().Certificate[0]); err != nil || leaf.VerifyHostname(NodeName) != nil {
 		return nil, nil, wrong("store.cert", fmt.Errorf("%s is not for the name %s", c.Cert, NodeName))
 	}
-	server = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority,
+	server = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority,
+		GetCertificate:   func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert.Current(), nil },
 		VerifyConnection: func(s tls.ConnectionState) error { return s.PeerCertificates[0].VerifyHostname(NodeName) }}
-	client = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: authority, ServerName: NodeName}
+	client = &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: authority, ServerName: NodeName,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert.Current(), nil }}
 	return server, client, nil
 }
 

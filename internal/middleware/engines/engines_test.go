@@ -117,17 +117,17 @@ func TestNodesKnowEachOther(t *testing.T) {
 	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	must(t, err)
 	web := client.Clone()
-	web.Certificates = []tls.Certificate{pair}
+	web.GetClientCertificate, web.Certificates = nil, []tls.Certificate{pair}
 	if meet(t, server, web) == nil {
 		t.Error("a client with a certificate for another name is let in")
 	}
 	webServer := server.Clone()
-	webServer.Certificates = []tls.Certificate{pair}
+	webServer.GetCertificate, webServer.Certificates = nil, []tls.Certificate{pair}
 	if meet(t, webServer, client) == nil {
 		t.Error("a server with a certificate for another name is believed")
 	}
 	nobody := client.Clone()
-	nobody.Certificates = nil
+	nobody.GetClientCertificate = nil
 	if meet(t, server, nobody) == nil {
 		t.Error("a client without a certificate is let in")
 	}
@@ -164,5 +164,39 @@ func TestNoEngine(t *testing.T) {
 		if !errors.As(err, &e) || e.Field != "store.url" || e.Code != ken.CodeUnavailable {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+}
+
+// A node that runs uses the certificate that was renewed, and the earlier one while the files do not
+// belong together.
+func TestRenewedCertificate(t *testing.T) {
+	a := newAuthority(t)
+	c := a.node("node", engines.NodeName)
+	server, client, err := engines.TLS(c)
+	must(t, err)
+	var serial *big.Int
+	client.VerifyConnection = func(s tls.ConnectionState) error {
+		serial = s.PeerCertificates[0].SerialNumber
+		return nil
+	}
+	must(t, meet(t, server, client))
+	first := serial
+	replace := func(from, to string, at time.Time) {
+		b, err := os.ReadFile(from)
+		must(t, err)
+		must(t, os.WriteFile(to, b, 0o600))
+		must(t, os.Chtimes(to, at, at))
+	}
+	next := a.node("next", engines.NodeName)
+	at := time.Now().Add(time.Minute)
+	replace(next.Cert, c.Cert, at)
+	must(t, meet(t, server, client))
+	if serial.Cmp(first) != 0 {
+		t.Error("a certificate without its key is used")
+	}
+	replace(next.Key, c.Key, at)
+	must(t, meet(t, server, client))
+	if serial.Cmp(first) == 0 {
+		t.Error("the earlier certificate is still used")
 	}
 }

@@ -82,7 +82,8 @@ const (
 )
 
 // StartNode sends a first beat, listens, and starts to send beats regularly. ctx is for the start
-// only. Node.Close closes o.Log; if StartNode fails, the caller has to close it. Errors:
+// only. While the engine is not reached, the node can't serve owners, and goes on by itself later.
+// Node.Close closes o.Log; if StartNode fails, the caller has to close it. Errors:
 // ken.ErrRefused without TLS on an address that is not a loopback address.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
@@ -107,7 +108,9 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 			Try: "Set store.ca, store.cert and store.key, or listen on 127.0.0.1."}
 	}
 	if err == nil {
-		err = n.beatOnce(ctx)
+		if err = n.beatOnce(ctx); errors.Is(err, commitlog.ErrUnreachable) {
+			err = nil // the next beats tell
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -213,6 +213,12 @@ func TestDescribe(t *testing.T) {
 	if v := k.view("payments service"); v.Type != "tool" || v.Display != "payments service" || v.About != "moves it fast" {
 		t.Errorf("%+v", v)
 	}
+	// A renamed entity keeps its description, and is shown by its new name.
+	must[ken.Claim](t)(k.Describe(k.ctx, "tom", "person", "Tom: owns the letters"))
+	must[ken.Claim](t)(k.Rename(k.ctx, "tom", "Thomas"))
+	if v := k.view("tom"); v.Name != "thomas" || v.Display != "thomas" || v.About != "owns the letters" || v.Type != "person" {
+		t.Errorf("%+v", v)
+	}
 	for _, typ := range []string{"planet", "task"} {
 		_, err := k.Describe(k.ctx, "x1", typ, "")
 		wantError(t, err, ken.CodeInvalid)

@@ -195,10 +195,13 @@ func (v *viewer) described(l store.Link) error {
 		return nil
 	}
 	// The description of the primary name counts. If there is none, that of another name
-	// does.
-	if l.Kind == ken.KindEntity && (l.Names[0] == v.view.Name || v.view.Type == Unknown && v.view.About == "") {
-		v.view.Type = cmp.Or(l.Type, Unknown)
-		v.view.Display, v.view.About = display(c.Text, l.Names[0])
+	// does, without that name.
+	if primary := l.Names[0] == v.view.Name; l.Kind == ken.KindEntity && (primary || v.view.Type == Unknown && v.view.About == "") {
+		shown, about := display(c.Text, l.Names[0])
+		v.view.Type, v.view.About = cmp.Or(l.Type, Unknown), about
+		if primary {
+			v.view.Display = shown
+		}
 	}
 	v.view.Descriptions = append(v.view.Descriptions, c)
 	return nil

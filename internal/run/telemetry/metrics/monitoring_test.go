@@ -40,6 +40,7 @@ func TestMonitoring(t *testing.T) {
 	var used []string
 	metric := regexp.MustCompile(`\b(ken_\w+)(?:\{([^}]*)\})?`)
 	by := regexp.MustCompile(`by \(([\w, ]+)\)`)
+	added := regexp.MustCompile(`sum(?: by \([\w, ]+\) )?\(ken_(?:jobs|records|embedded_records|attention_items)`)
 	matcher := regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`)
 	check := func(where, expr string) {
 		t.Helper()
@@ -59,6 +60,9 @@ func TestMonitoring(t *testing.T) {
 			}
 			has = append(has, known...)
 			used = append(used, m[1])
+		}
+		if m := added.FindString(expr); m != "" {
+			t.Errorf("%s: each node tells this of every owner, so it must not be added up: %s", where, m)
 		}
 		for _, m := range by.FindAllStringSubmatch(expr, -1) {
 			for l := range strings.SplitSeq(m[1], ", ") {
