@@ -104,11 +104,11 @@ func StatementOf(c *ken.Claim) draft.Dated {
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
 // clause of it. Only a harvested claim is judged; what somebody wrote is not. A claim of the same
-// session must be replaced surely, and the new statement must say that something changed.
+// session must be replaced likely, and the new statement must say that something changed.
 func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) {
 	text := analysis.WithoutPastNotes(n.claim.Text)
 	ending := ends(text, fresh)
-	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && !concerns(text, fresh) {
+	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && (!concerns(text, fresh) || otherAttribute(text, fresh) || otherTask(text, fresh)) {
 		return 0
 	}
 	least := mayReplace
@@ -116,7 +116,7 @@ func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) 
 		if !valuesOf(fresh).tellsChange(0, len(fresh), false) {
 			return 0
 		}
-		least = surelyReplaces
+		least = likelyReplaces
 	}
 	was, is, score := likeliest(spoken(text), spoken(fresh), least)
 	if ending {
@@ -212,6 +212,28 @@ func concerns(before, after string) bool {
 	return n < len(theirs)
 }
 
+// otherAttribute reports whether both statements give attributes of one thing, and not the same: the mailer's
+// retry limit is no timeout.
+func otherAttribute(before, after string) bool {
+	old, fresh := attribute.FindStringSubmatch(before), attribute.FindStringSubmatch(after)
+	return old != nil && fresh != nil && strings.EqualFold(old[1], fresh[1]) && !strings.EqualFold(old[2], fresh[2])
+}
+
+// attribute matches a statement on an attribute of a thing. Its groups are the thing and the last word of the attribute.
+var attribute = lazyregexp.New(`^(?:User: )?((?:\pL+ ){0,2}\pL+)['’]s (?:\pL+ ){0,2}(\pL+) (?:is|are|was|were|became) `)
+
+// otherTask reports whether the known statement is a task, and both have names in code, and not the same.
+func otherTask(before, after string) bool {
+	if !strings.HasPrefix(spoken(before), draft.OpenPrefix) {
+		return false
+	}
+	old, fresh := codeName.FindAllString(before, -1), codeName.FindAllString(after, -1)
+	return len(old) > 0 && len(fresh) > 0 && !slices.ContainsFunc(fresh, func(s string) bool { return slices.Contains(old, s) })
+}
+
+// codeName matches a name in code: its parts are joined without a space.
+var codeName = lazyregexp.New(`\w+(?:[._/]\w+)+`)
+
 // addedDate matches a date that the harvest added to a relative one.
 var addedDate = lazyregexp.New(` \((?:the week of )?(?:\d{1,2} )?(?:\pL+ )?\d{4}\)`)
 
@@ -221,7 +243,8 @@ func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
 // Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
 const (
 	mayReplace     = 0.1
-	surelyReplaces = 0.75
+	likelyReplaces = 0.5
+	surelyReplaces = 0.72
 )
 
 // clearly is how many times as likely as the next one a change must be, unless it is at least surelyReplaces.
