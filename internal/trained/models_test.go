@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -68,6 +69,7 @@ func worlds(t testing.TB) (out []world) {
 type example struct {
 	list  []feature
 	extra []feature // in training only
+	train bool      // for training only
 	is    bool
 	world int
 	text  string
@@ -78,7 +80,7 @@ func worthExamples(t testing.TB, all []world) (out []example) {
 	for i, w := range all {
 		for _, s := range w.Said {
 			if s.Is != "fine" {
-				out = append(out, example{worthFeatures(s.Text), nil, s.Is == "keep", i, s.Text})
+				out = append(out, example{list: worthFeatures(s.Text), is: s.Is == "keep", world: i, text: s.Text})
 			}
 		}
 	}
@@ -87,10 +89,10 @@ func worthExamples(t testing.TB, all []world) (out []example) {
 	for i, p := range pairs {
 		if p.Before != last {
 			last = p.Before
-			out = append(out, example{worthFeatures(p.Before), ofContrast, true, of[i], p.Before})
+			out = append(out, example{list: worthFeatures(p.Before), extra: ofContrast, is: true, world: of[i], text: p.Before})
 		}
 		if p.Replaces {
-			out = append(out, example{worthFeatures(p.After), ofContrast, true, of[i], p.After})
+			out = append(out, example{list: worthFeatures(p.After), extra: ofContrast, is: true, world: of[i], text: p.After})
 		}
 	}
 	return out
@@ -104,16 +106,16 @@ func replacesExamples(t testing.TB, all []world) (out []example) {
 			}
 			for b, before := range w.Said[:n] {
 				if before.Is == "keep" {
-					out = append(out, example{pairFeatures(before.Text, after.Text), nil,
-						slices.Contains(after.Replaces, b), i, before.Text + " -> " + after.Text})
+					out = append(out, example{list: pairFeatures(before.Text, after.Text), is: slices.Contains(after.Replaces, b), world: i, text: before.Text + " -> " + after.Text})
 				}
 			}
 		}
 	}
 	out = append(out, foreignPairs(all)...)
+	out = append(out, longPairs(all)...)
 	pairs, of := contrasts(t, len(all))
 	for i, p := range pairs {
-		out = append(out, example{pairFeatures(p.Before, p.After), ofContrast, p.Replaces, of[i], p.Before + " -> " + p.After})
+		out = append(out, example{list: pairFeatures(p.Before, p.After), extra: ofContrast, is: p.Replaces, world: of[i], text: p.Before + " -> " + p.After})
 	}
 	return out
 }
@@ -137,7 +139,65 @@ func foreignPairs(all []world) (out []example) {
 				if w == &all[i] || before.Is == "junk" {
 					continue
 				}
-				out = append(out, example{pairFeatures(before.Text, after.Text), nil, false, i, before.Text + " -> " + after.Text})
+				out = append(out, example{list: pairFeatures(before.Text, after.Text), is: false, world: i, text: before.Text + " -> " + after.Text})
+			}
+		}
+	}
+	return out
+}
+
+// longPairs pairs statements that say two things each, as people do in long chats. The later one replaces the
+// earlier one if a part of it does, and replaces nothing of another world.
+func longPairs(all []world) (out []example) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	joints := map[string][]string{"en": {", and ", ", but ", ", so ", " and ", "; "}, "de": {", und ", ", aber ", " und "}, "fr": {", et ", ", mais ", " et "},
+		"es": {", y ", ", pero ", " y "}, "pt": {", e ", ", mas ", " e "}, "zh": {"，"}, "ja": {"、"}}
+	long := func(w *world, a, b int) string {
+		if rng.IntN(2) == 0 {
+			a, b = b, a
+		}
+		join := joints[w.Lang]
+		return strings.TrimRight(w.Said[a].Text, ".!?。 ") + join[rng.IntN(len(join))] + w.Said[b].Text
+	}
+	add := func(before, after string, is bool, world int) {
+		out = append(out, example{list: pairFeatures(before, after), train: true, is: is, world: world, text: before + " -> " + after})
+	}
+	for i, w := range all {
+		if len(joints[w.Lang]) == 0 {
+			continue
+		}
+		var told []int // what is said, without junk
+		for n, s := range w.Said {
+			if s.Is != "junk" {
+				told = append(told, n)
+			}
+		}
+		replaces := func(after, before int) bool { return slices.Contains(w.Said[after].Replaces, before) }
+		pair := func(b, n int) {
+			earlier, later := told[rng.IntN(len(told))], told[rng.IntN(len(told))]
+			if earlier >= n || earlier == b || later == n || later <= b {
+				return
+			}
+			if !replaces(n, earlier) && !replaces(later, b) && !replaces(later, earlier) {
+				add(long(&w, b, earlier), long(&w, n, later), replaces(n, b), i)
+			}
+		}
+		for _, n := range told {
+			for _, b := range w.Said[n].Replaces {
+				for range 3 {
+					pair(b, n)
+				}
+			}
+			for range 12 {
+				if b := told[rng.IntN(len(told))]; b < n && w.Said[b].Is == "keep" && !replaces(n, b) {
+					pair(b, n)
+				}
+			}
+			for range 3 {
+				other := &all[rng.IntN(len(all))]
+				if k := len(other.Said); other.Lang == w.Lang && other.ID != w.ID {
+					add(long(other, rng.IntN(k), rng.IntN(k)), long(&w, n, told[rng.IntN(len(told))]), false, i)
+				}
 			}
 		}
 	}
@@ -339,7 +399,7 @@ func crossValidate(all []example) (out []judged) {
 			panic(err)
 		}
 		for i := range all {
-			if all[i].world%folds == k {
+			if all[i].world%folds == k && !all[i].train {
 				out = append(out, judged{&all[i], m.score(all[i].list)})
 			}
 		}

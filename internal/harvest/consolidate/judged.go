@@ -104,44 +104,74 @@ func StatementOf(c *ken.Claim) draft.Dated {
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
 // clause of it. Only a harvested claim is judged; what somebody wrote is not. A claim of the same
-// session must be replaced surely, and the new statement must say that something changed.
-func (n *candidate) judgeChange(fresh string, sameSession bool) {
+// session must be replaced likely, and the new statement must say that something changed.
+func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) {
 	text := analysis.WithoutPastNotes(n.claim.Text)
 	ending := ends(text, fresh)
-	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && !concerns(text, fresh) {
-		return
+	if !sameSpeaker(text, fresh) || planned(text, fresh) || !ending && (!concerns(text, fresh) || otherAttribute(text, fresh) || otherTask(text, fresh)) {
+		return 0
 	}
 	least := mayReplace
 	if sameSession && !ending {
 		if !valuesOf(fresh).tellsChange(0, len(fresh), false) {
-			return
+			return 0
 		}
-		least = surelyReplaces
+		least = likelyReplaces
 	}
-	score := trained.Replaces(spoken(text), spoken(fresh))
+	was, is, score := likeliest(spoken(text), spoken(fresh), least)
 	if ending {
 		score = max(score, mayReplace)
 	}
 	if score >= least {
-		n.amend(fresh, score)
+		n.amend(was, is, score)
 	}
+	return score
 }
 
-// amend sets the change by which the new statement replaces the known one, or the clause of it
-// that it replaces most likely. The known claim gets a note and is kept, so that nothing is lost
-// if the judgement is wrong.
-func (n *candidate) amend(fresh string, score float64) {
-	text := analysis.WithoutPastNotes(n.claim.Text)
-	fresh = spoken(fresh)
-	clause := text
-	if known := valuesOf(text); !known.single() {
-		most := -1.0
-		for _, part := range known.clauses {
-			if s := trained.Replaces(text[part.from:part.to], fresh); s > most {
-				clause, most = text[part.from:part.to], s
+// likeliest returns the clause of the known statement that the new one replaces most likely, the clause of
+// the new one that replaces it, and how likely that is: the lower probability of the two statements and of the two
+// clauses. Long statements on one subject share many words, and replace each other only where two clauses do.
+// Below least, the clauses are not compared.
+func likeliest(known, fresh string, least float64) (was, is string, score float64) {
+	score = trained.Replaces(known, fresh)
+	mine, theirs := valuesOf(known).parts(), valuesOf(fresh).parts()
+	if score < least || len(mine) == 1 && len(theirs) == 1 {
+		return known, fresh, score
+	}
+	most := -1.0
+	for _, k := range mine {
+		for _, f := range theirs {
+			if s := trained.Replaces(known[k.from:k.to], fresh[f.from:f.to]); s > most {
+				was, is, most = known[k.from:k.to], fresh[f.from:f.to], s
 			}
 		}
 	}
+	if len(strings.Fields(known))+len(strings.Fields(fresh)) > oneFact {
+		score = min(score, most)
+	}
+	return was, is, score
+}
+
+// parts returns the clauses of a statement. What says too little to be compared, such as the year of a date or
+// a part of a list, belongs to the clause before it.
+func (s *statementValues) parts() (out []span) {
+	for i, c := range s.clauses {
+		if len(out) > 0 && len(s.terms[i]) < 2 {
+			out[len(out)-1].to = c.to
+		} else {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		out = []span{{0, len(s.text)}}
+	}
+	return out
+}
+
+// amend sets the change by which a clause of a new statement replaces one of the known statement.
+// The known claim gets a note and is kept, so that nothing is lost if the judgement is wrong.
+func (n *candidate) amend(clause, fresh string, score float64) {
+	text := analysis.WithoutPastNotes(n.claim.Text)
 	clause = strings.TrimRight(clause, ".!。 ")
 	c := change{is: newValue(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
 	at := strings.Index(n.claim.Text, clause)
@@ -182,6 +212,28 @@ func concerns(before, after string) bool {
 	return n < len(theirs)
 }
 
+// otherAttribute reports whether both statements give attributes of one thing, and not the same: the mailer's
+// retry limit is no timeout.
+func otherAttribute(before, after string) bool {
+	old, fresh := attribute.FindStringSubmatch(before), attribute.FindStringSubmatch(after)
+	return old != nil && fresh != nil && strings.EqualFold(old[1], fresh[1]) && !strings.EqualFold(old[2], fresh[2])
+}
+
+// attribute matches a statement on an attribute of a thing. Its groups are the thing and the last word of the attribute.
+var attribute = lazyregexp.New(`^(?:User: )?((?:\pL+ ){0,2}\pL+)['’]s (?:\pL+ ){0,2}(\pL+) (?:is|are|was|were|became) `)
+
+// otherTask reports whether the known statement is a task, and both have names in code, and not the same.
+func otherTask(before, after string) bool {
+	if !strings.HasPrefix(spoken(before), draft.OpenPrefix) {
+		return false
+	}
+	old, fresh := codeName.FindAllString(before, -1), codeName.FindAllString(after, -1)
+	return len(old) > 0 && len(fresh) > 0 && !slices.ContainsFunc(fresh, func(s string) bool { return slices.Contains(old, s) })
+}
+
+// codeName matches a name in code: its parts are joined without a space.
+var codeName = lazyregexp.New(`\w+(?:[._/]\w+)+`)
+
 // addedDate matches a date that the harvest added to a relative one.
 var addedDate = lazyregexp.New(` \((?:the week of )?(?:\d{1,2} )?(?:\pL+ )?\d{4}\)`)
 
@@ -191,15 +243,27 @@ func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
 // Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
 const (
 	mayReplace     = 0.1
-	surelyReplaces = 0.55
+	likelyReplaces = 0.5
+	surelyReplaces = 0.72
 )
 
-// dropUnlikely drops judged changes with a lower score than another one, unless the score is at
-// least surelyReplaces. A statement mostly replaces one thing.
+// clearly is how many times as likely as the next one a change must be, unless it is at least surelyReplaces.
+// Statements on one subject resemble each other, and a new one then seems to replace several.
+const clearly = 3
+
+// dropUnlikely drops judged changes that are less likely than surelyReplaces, except the likeliest one where it
+// is clearly likelier than every other.
 func (p *planner) dropUnlikely() {
-	most := 0.0
-	for i := range p.near {
-		most = max(most, p.near[i].score)
+	slices.Sort(p.likely)
+	most, next := 0.0, 0.0
+	if n := len(p.likely); n > 0 {
+		most = p.likely[n-1]
+		next = p.likely[max(n-2, 0)]
+		if n == 1 {
+			next = 0
+		}
 	}
-	p.near = slices.DeleteFunc(p.near, func(n candidate) bool { return n.score > 0 && n.score < min(most, surelyReplaces) })
+	p.near = slices.DeleteFunc(p.near, func(n candidate) bool {
+		return n.change.judged && n.score > 0 && n.score < surelyReplaces && (n.score < most || most < clearly*next)
+	})
 }

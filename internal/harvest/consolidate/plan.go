@@ -70,6 +70,7 @@ type planner struct {
 	own    *ken.Claim
 	near   []candidate
 	judged *Judged
+	likely []float64 // how likely the trained model finds each change that it was asked for
 }
 
 // weigh sorts out one known claim.
@@ -88,7 +89,8 @@ func (p *planner) weigh(k *ken.Claim) {
 		replaces, judged := p.judged.of(k, p.new)
 		switch {
 		case judged && replaces && (n.Relation == Distinct || n.Relation == Contradicts):
-			n.amend(fresh.Text, 1)
+			was, is, _ := likeliest(spoken(analysis.WithoutPastNotes(known.Text)), spoken(fresh.Text), 0)
+			n.amend(was, is, 1)
 		case judged && !replaces && (n.Relation == Contradicts || n.Relation == Updates):
 			n.Relation = Distinct
 		}
@@ -104,7 +106,7 @@ func (p *planner) weigh(k *ken.Claim) {
 			}
 			n.readChange(fresh.Text)
 			if n.Relation == Distinct && k.Session != "" {
-				n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new))
+				p.likely = append(p.likely, n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new)))
 			}
 		}
 	}
