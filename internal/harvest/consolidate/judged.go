@@ -103,8 +103,8 @@ func StatementOf(c *ken.Claim) draft.Dated {
 }
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
-// clause of it. Only a harvested claim is judged; what somebody wrote is not. A claim of the same
-// session must be replaced likely, and the new statement must say that something changed.
+// clause of it. Only a harvested claim is judged; what somebody wrote is not. For a claim of the
+// same session, the score must be at least likelyReplaces, and the new statement must say that something changed.
 func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) {
 	text := analysis.WithoutPastNotes(n.claim.Text)
 	ending := ends(text, fresh)
@@ -129,9 +129,9 @@ func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) 
 }
 
 // likeliest returns the clause of the known statement that the new one replaces most likely, the clause of
-// the new one that replaces it, and how likely that is: the lower probability of the two statements and of the two
-// clauses. Long statements on one subject share many words, and replace each other only where two clauses do.
-// Below least, the clauses are not compared.
+// the new one that replaces it, and the probability. Long statements on one subject share many words, but one
+// replaces another only where two of their clauses do. So their probability is the lower one of the statements'
+// and the clauses'. If the statements' is below least, the clauses are not compared.
 func likeliest(known, fresh string, least float64) (was, is string, score float64) {
 	score = trained.Replaces(known, fresh)
 	mine, theirs := valuesOf(known).parts(), valuesOf(fresh).parts()

@@ -49,6 +49,29 @@ func TestAModelDecidesWhatIsReplaced(t *testing.T) {
 	}
 }
 
+// A note on a long statement is at the clause that is replaced, and has the clause that replaces it. The year of a
+// date and the parts of a list are no clauses.
+func TestANoteNamesClauses(t *testing.T) {
+	for _, tt := range []struct{ before, after, want string }{
+		{"We track the issues of the shop in Jira, and Mira prints the list for the round on Monday.",
+			"We switched to Linear for the issues of the shop, and I'd like to have the same labels there.",
+			"We track the issues of the shop in Jira (until 9 March 2026, now We switched to Linear for the issues of the shop), and Mira prints"},
+		{"The lease of the flat ends on June 1, 2026, and the keys are with Aunt Ida, Karl and the caretaker.",
+			"The caretaker handed the keys of the flat to the agency, because nobody of the family is in town.",
+			"ends on June 1, 2026, and the keys are with Aunt Ida, Karl and the caretaker (until 9 March 2026, now The caretaker handed the keys of the flat to the agency)"},
+	} {
+		st := opened(t)
+		earlier := write(t, st, said("s1", 0, tt.before))
+		judged := consolidate.NewJudged([]ken.Claim{earlier}, []draft.Dated{{Text: tt.after}}, [][]int{{0}})
+		if _, err := consolidate.Learn(t.Context(), st, said("s2", 7, tt.after), judged); err != nil {
+			t.Fatal(err)
+		}
+		if all := state(t, st); !strings.Contains(all, tt.want) {
+			t.Errorf("want %q in\n%s", tt.want, all)
+		}
+	}
+}
+
 // A model is asked about claims of other sessions that were said before, and not about what says
 // the same, and about so many of them at most.
 func TestReplaceable(t *testing.T) {
