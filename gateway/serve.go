@@ -122,10 +122,9 @@ func (h *handlers) close() <-chan struct{} {
 	return all
 }
 
-// Listen listens on the address of cfg, with TLS if cfg names a certificate, which is read again when
-// its files change. It returns ErrRefused
-// if other machines can reach the address and there are no keys, ErrInvalid for an invalid
-// certificate or address, and ErrUnavailable for an address that is in use.
+// Listen listens on the address of cfg, with TLS if cfg names a certificate. The certificate is read again
+// when its files change. Listen returns ErrRefused if other machines can reach the address and there are no
+// keys, ErrInvalid for an invalid certificate or address, and ErrUnavailable for an address that is in use.
 func Listen(cfg config.Gateway) (net.Listener, error) {
 	l, err := listen(cfg)
 	if err != nil || cfg.TLSCert == "" {

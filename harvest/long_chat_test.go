@@ -1,7 +1,7 @@
 package harvest_test
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -42,33 +42,30 @@ func TestALongChatReplacesLittle(t *testing.T) {
 
 // longChat returns a conversation of the data set BEAM in sessions of eight questions.
 func longChat(t *testing.T, conversation string) (sessions [][]ken.Message) {
-	f, err := os.Open(filepath.Join(evaldata.Dir(t, "beam-dev"), "corpus.jsonl"))
+	corpus, err := os.ReadFile(filepath.Join(evaldata.Dir(t, "beam-dev"), "corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
 	asked := 0
-	for lines.Scan() {
-		var line struct {
+	for line := range bytes.Lines(corpus) {
+		var m struct {
 			Text     string
 			Metadata struct{ Conv, Role string }
 		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatal(err)
 		}
-		switch {
-		case line.Metadata.Conv != conversation:
-		case line.Metadata.Role == "user":
+		if m.Metadata.Conv != conversation {
+			continue
+		}
+		if m.Metadata.Role == "user" {
 			if asked%8 == 0 {
 				sessions = append(sessions, nil)
 			}
 			asked++
-			sessions[len(sessions)-1] = append(sessions[len(sessions)-1], user(line.Text))
-		case len(sessions) > 0:
-			sessions[len(sessions)-1] = append(sessions[len(sessions)-1], assistant(line.Text))
 		}
+		last := len(sessions) - 1
+		sessions[last] = append(sessions[last], ken.Message{Role: m.Metadata.Role, Text: m.Text})
 	}
 	return sessions
 }

@@ -197,6 +197,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	if none {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
+	if cfg.Store.URL != "" { // a copy of the engine's store is made here
+		if err := cfg.MakeState(l.Root()); err != nil {
+			return []finding{failed(check, err)}
+		}
+	}
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return []finding{failed(check, err)}
@@ -232,7 +237,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
 }
 
-// faultRemedies says what to do about a store's faults.
+// faultRemedies holds the remedy for each fault of a store.
 var faultRemedies = map[store.FaultName]string{
 	store.FaultDamaged:  "Run ken check.",
 	store.FaultReadOnly: "Make the folder writable.",
@@ -240,8 +245,7 @@ var faultRemedies = map[store.FaultName]string{
 	store.FaultDisk:     "Make room on the disk, or use another one. Then write again.",
 }
 
-// hasNone reports whether an owner has no store, and checks that one can be made. If the engine has
-// one, hasNone makes the state folder, for the copy.
+// hasNone reports whether an owner has no store, here or in the engine, and checks that one can be made.
 func hasNone(ctx context.Context, l *middleware.Layer, owner string) (bool, error) {
 	dir := filepath.Join(stateOf(l), bolt.FolderName(owner))
 	_, err := os.Stat(dir)
@@ -252,7 +256,7 @@ func hasNone(ctx context.Context, l *middleware.Layer, owner string) (bool, erro
 			return false, err
 		}
 		if slices.Contains(owners, owner) {
-			return false, cfg.MakeState(l.Root())
+			return false, nil
 		}
 	}
 	if none {

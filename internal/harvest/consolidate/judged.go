@@ -254,14 +254,9 @@ const clearly = 3
 // dropUnlikely drops judged changes that are less likely than surelyReplaces, except the likeliest one where it
 // is clearly likelier than every other.
 func (p *planner) dropUnlikely() {
-	slices.Sort(p.likely)
 	most, next := 0.0, 0.0
-	if n := len(p.likely); n > 0 {
-		most = p.likely[n-1]
-		next = p.likely[max(n-2, 0)]
-		if n == 1 {
-			next = 0
-		}
+	for _, x := range p.likely {
+		most, next = max(most, x), max(next, min(most, x))
 	}
 	p.near = slices.DeleteFunc(p.near, func(n candidate) bool {
 		return n.change.judged && n.score > 0 && n.score < surelyReplaces && (n.score < most || most < clearly*next)
