@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn programs clients clients-go clients-node clients-python clients-agents browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
+.PHONY: help test alone check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn programs clients clients-go clients-node clients-python clients-agents browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -40,6 +40,11 @@ help: ## list these targets
 test: ## run the tests
 	@$(SELDOM) go list -export -test ./... >/dev/null
 	go test -vet=off ./...
+
+alone: ## run the tests in a clone of the last commit, with nothing beside it
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	git clone -q . "$$folder/ken"; \
+	env -u KEN_DATA $(MAKE) -s -C "$$folder/ken" test
 
 check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
 
@@ -106,7 +111,7 @@ fuzz-text: ## try FUZZTEXT inputs each with the fuzz targets that read free text
 NATS ?= v2.15.2
 
 engines: ## install the server of NATS into bin, for the tests of stores that machines share
-	@[ -x bin/nats-server ] || GOBIN=$(CURDIR)/bin GOFLAGS= CGO_ENABLED=0 go install github.com/nats-io/nats-server/v2@$(NATS)
+	@[ -x bin/nats-server ] || GOBIN=$(CURDIR)/bin GOFLAGS=-trimpath CGO_ENABLED=0 go install github.com/nats-io/nats-server/v2@$(NATS)
 
 chaos: engines ## kill, pause and cut off nodes and their engine's servers, FAULTS times each, and compare with what was acknowledged
 	KEN_FAULTS=$(FAULTS) go test -count=1 -timeout 5h -run Faults -v ./internal/faults/nodes
