@@ -50,14 +50,15 @@ var errInProgress = errors.New("the erasure has already begun")
 
 // begin writes the record. It returns errInProgress if an unfinished one exists.
 func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
-	e.record = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
-		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
+	root := r.roots[0].ID
+	e.record = forgotten.Record{Claim: root, Session: r.session, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
+		Pending: &forgotten.Pending{Claims: slices.Concat(r.roots, r.others), Roots: len(r.roots), Reason: reason, Actor: actor, Process: e.l.process}}
 	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
 		key, err := forgotten.Key(tx)
 		if err != nil {
 			return err
 		}
-		if have, err := forgotten.Find(tx, r.root.ID); err != nil {
+		if have, err := forgotten.Find(tx, root); err != nil {
 			return err
 		} else if have != nil && have.Pending != nil {
 			return errInProgress
@@ -121,7 +122,9 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 		return e.out, nil
 	}
 	if len(rec.Pending.Claims) > 0 {
-		e.matcher = matcher.New(&rec.Pending.Claims[0])
+		if e.matcher = matcher.New(&rec.Pending.Claims[0]); rec.Session != "" {
+			e.matcher = matcher.OfSession(rec.Session, rec.Pending.Claims[:rec.Pending.Roots])
+		}
 		if err := e.addRecipients(ctx); err != nil {
 			return Forgotten{}, err
 		}
@@ -312,7 +315,7 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	}
 	ids := e.record.IDs()
 	was := e.record.Pending.Claims
-	r := &deletionScope{matcher: e.matcher, root: was[0], claims: was}
+	r := e.scope()
 	said := map[string]bool{}
 	t := r.journalTraces(said)
 	t.Claims = ids
@@ -333,7 +336,7 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("wait for harvests of other processes: %w", err)
 	}
-	if err := errors.Join(forgetNotes(ctx, e.s, e.sessions, e.matcher, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.rewriteMemoryFile(ctx, e.s.Owner(), was)); err != nil {
+	if err := errors.Join(forgetNotes(ctx, e.s, e.sessions, t), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.rewriteMemoryFile(ctx, e.s.Owner(), was)); err != nil {
 		return false, err
 	}
 	found, err := e.addClaimsSince(ctx)
@@ -346,11 +349,17 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	return e.anythingLeft(ctx, t)
 }
 
+// scope returns the scope of the claims that are known so far.
+func (e *erasure) scope() *deletionScope {
+	p := e.record.Pending
+	return &deletionScope{matcher: e.matcher, session: e.record.Session, roots: p.Claims[:max(p.Roots, 1)], claims: p.Claims}
+}
+
 // addClaimsSince examines the claims that were written since the last pass. It adds those that say the same to the
 // record and reports whether there were any.
 func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
+	r := e.scope()
 	if e.seq == 0 { // another process began the erasure; which claims it examined is unknown
-		r := &deletionScope{matcher: e.matcher, root: e.record.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
 			return false, err
@@ -380,7 +389,7 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if c.Kind != ken.KindDocument && e.matcher.MatchClaim(&c) {
+		if c.Kind != ken.KindDocument && r.takes(&c) {
 			matching = append(matching, c)
 		}
 	}
@@ -412,7 +421,7 @@ func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, err
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) || receipts > 0 {
 		return receipts > 0, err
 	}
-	notes, err := attention.Holds(ctx, e.s.Shelf(), attention.Traces{Claims: t.Claims, Text: t.Text})
+	notes, err := attention.Holds(ctx, e.s.Shelf(), attention.Traces{Claims: t.Claims, Text: t.Text, Session: t.Session})
 	return notes > 0, err
 }
 
@@ -422,7 +431,9 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 	for i := range was {
 		c := &was[i]
 		why := p.Reason
-		if i > 0 {
+		_, taught := taughtBy(c, e.record.Session) // written since
+		requested := i < max(p.Roots, 1) || taught
+		if !requested {
 			why = "same content as " + e.record.Claim
 		}
 		gone, err := e.s.Forget(store.EraseLater(ctx), c.ID, why, p.Actor)
@@ -437,7 +448,7 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it was deleted with another claim, or before
 			return err
 		}
-		if i == 0 {
+		if requested {
 			continue
 		}
 		if rest, ok := e.matcher.Redact(c); ok {

@@ -92,7 +92,7 @@ func gossip(t *testing.T, root string) (l *Layer, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Kind = kind
+		c.Kind, c.Session = kind, "s1"
 		if kind == ken.KindEpisode {
 			c.Session, c.Key = "s0", "episode:s0"
 		}
@@ -120,14 +120,18 @@ const private = "The on-call phone of Priya is +49 151 2345678."
 
 // A Forget may stop at any step, for example when the process is killed or the disk is
 // full. Once the claim is deleted, a record of the erasure exists. The next open completes
-// it, and so does the same call.
+// it, and so does the same call. The same is true if all that a session taught is forgotten.
 func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 	stopped := 0
-	for _, late := range []bool{false, true} {
+	for _, variant := range []struct {
+		late bool
+		sess string
+	}{{late: false}, {late: true}, {late: false, sess: "s1"}} {
+		late, sess := variant.late, variant.sess
 		for n := 1; ; n++ {
 			root := t.TempDir()
 			l, id := gossip(t, root)
-			again, hit := forgetFailing(t, l, id, n, late)
+			again, hit := forgetFailing(t, l, id, sess, n, late)
 			if !hit {
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
@@ -136,7 +140,11 @@ func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 			}
 			stopped++
 			if again { // by the same call
-				out, err := l.Forget(t.Context(), "", id[24:], "", ken.Actor{})
+				forget := func() (Forgotten, error) { return l.Forget(t.Context(), "", id[24:], "", ken.Actor{}) }
+				if sess != "" {
+					forget = func() (Forgotten, error) { return l.Operator().ForgetLearned(t.Context(), "", sess, "", ken.Actor{}) }
+				}
+				out, err := forget()
 				if err != nil || out.Pending != "" || len(out.Claims) == 0 || out.Claims[0] != id {
 					t.Errorf("step %d, late %v: forgotten again: %+v, %v", n, late, out, err)
 				}
@@ -176,9 +184,9 @@ func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 	t.Logf("%d stops", stopped)
 }
 
-// forgetFailing forgets a claim in a store in which the n-th change fails. hit says that
+// forgetFailing forgets a claim, or all that a session taught, in a store in which the n-th change fails. hit says that
 // there was such a change, noted that the claim may be deleted.
-func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, hit bool) {
+func forgetFailing(t *testing.T, l *Layer, id, sess string, n int, late bool) (noted, hit bool) {
 	t.Helper()
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
@@ -192,12 +200,20 @@ func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &erasure{l: l, s: f, sessions: &d, matcher: matcher.New(&root), seq: s.Seq()}
-	given, sessions, err := d.given(t.Context(), id)
+	of := deletionScope{matcher: matcher.New(&root), roots: []ken.Claim{root}}
+	if sess != "" {
+		all, err := findLearned(t.Context(), s, sess)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of = deletionScope{matcher: matcher.OfSession(sess, all.only), roots: all.only, session: sess}
+	}
+	e := &erasure{l: l, s: f, sessions: &d, matcher: of.matcher, seq: s.Seq()}
+	given, sessions, err := d.given(t.Context(), idsOf(of.roots)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newDeletionScope(t.Context(), f, e.matcher, root, sessions, nil)
+	r, err := newDeletionScope(t.Context(), f, of, sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
@@ -34,6 +35,8 @@ type Forgotten struct {
 	Looked   []string          `json:"looked,omitempty"`   // places that were searched and contain nothing
 	Files    []string          `json:"files,omitempty"`    // the user's own files that still say it, relative to the project
 	Pending  string            `json:"pending,omitempty"`  // why files still contain it; "" if none does
+	Kept     []string          `json:"kept,omitempty"`     // of a forgotten session: ids of the claims that something else supports, too
+	Replaced []string          `json:"replaced,omitempty"` // of a forgotten session: ids of the claims that a forgotten one had replaced; they do not stand again
 }
 
 // Forget permanently erases a claim and all text that repeats it. id is the claim's id or a unique
@@ -92,7 +95,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	}
 	defer resume()
 	e := &erasure{l: l, s: s, sessions: d, matcher: matcher.New(&root), seq: s.Seq()}
-	r, given, err := d.deletionScope(ctx, s, e.matcher, root)
+	r, given, err := d.deletionScope(ctx, s, deletionScope{matcher: e.matcher, roots: []ken.Claim{root}})
 	if err != nil {
 		return Forgotten{}, err
 	}
@@ -144,10 +147,10 @@ func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) er
 	return nil
 }
 
-// forgetNotes removes deleted claims from receipts and from the attention queue.
-func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *matcher.Claim, ids []string) error {
-	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: matcher.MatchAny})
-	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: matcher.MatchAny})
+// forgetNotes removes what must be forgotten from receipts and from the attention queue.
+func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, t session.Traces) error {
+	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: t.Claims, Text: t.Text})
+	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: t.Claims, Text: t.Text, Session: t.Session})
 	return errors.Join(err, marks)
 }
 

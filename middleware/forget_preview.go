@@ -42,7 +42,12 @@ func (l operator) WouldForget(ctx context.Context, owner, id string) (inspect.Bl
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.deletionScope(ctx, s, matcher.New(&root), root)
+	return l.blast(ctx, s, d, deletionScope{matcher: matcher.New(&root), roots: []ken.Claim{root}})
+}
+
+// blast returns what erasing the roots of a scope would erase.
+func (l operator) blast(ctx context.Context, s store.Engine, d *ownerSessions, of deletionScope) (out inspect.Blast, err error) {
+	r, given, err := d.deletionScope(ctx, s, of)
 	if err != nil {
 		return out, err
 	}
@@ -77,11 +82,12 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 // deletionScope lists what forgetting a claim deletes from the store.
 type deletionScope struct {
 	matcher     *matcher.Claim
-	root        ken.Claim
+	roots       []ken.Claim // the requested claim, or those that only session taught
+	session     string      // "" if one claim was requested
 	others      []ken.Claim // claims that say the same, the oldest first
-	claims      []ken.Claim // all claims to delete: root and what was derived from it, then the same for each of others
+	claims      []ken.Claim // all claims to delete: each of roots and what was derived from it, then the same for each of others
 	reasons     []string    // why each of claims is deleted
-	uniqueWords []string    // distinctive words of root that no remaining claim has
+	uniqueWords []string    // distinctive words of roots that no remaining claim has
 	knownIDs    []string    // ids of claims that will be deleted in any case
 }
 
@@ -106,19 +112,19 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 	return turns, union(sessions, nil), nil
 }
 
-// deletionScope returns what is deleted with root, and the turns whose models got root. A session
+// deletionScope returns what is deleted with the roots of of, and the turns whose models got them. A session
 // that got another deleted claim had the same text, so its words about it are deleted too, and so
 // are its claims that repeat it.
-func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, of deletionScope) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each round finds more sessions; the erasure searches again later
-	given, sessions, err := d.given(ctx, root.ID)
+	given, sessions, err := d.given(ctx, idsOf(of.roots)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := &deletionScope{}
 	for range most {
 		doomed := r.ids()
-		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, doomed); err != nil || len(r.claims) == max(1, len(doomed)) {
+		if r, err = newDeletionScope(ctx, s, of, sessions, doomed); err != nil || len(r.claims) == max(len(of.roots), len(doomed)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -130,24 +136,33 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 	return r, given, err
 }
 
-// newDeletionScope reads all claims once. It finds those that say what root says, and those that
+// newDeletionScope reads all claims once. It finds those that say what a root says, and those that
 // were derived from any of them. given are the sessions that got the text. doomed are the ids of
 // claims that are deleted in any case: a word that only these claims have counts as unique.
-func newDeletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim, given, doomed []string) (*deletionScope, error) {
-	r := &deletionScope{matcher: matcher, root: root, knownIDs: doomed}
-	matcher.SetRecipients(given, nil)
+func newDeletionScope(ctx context.Context, s store.Engine, of deletionScope, given, doomed []string) (*deletionScope, error) {
+	r := &deletionScope{matcher: of.matcher, roots: of.roots, session: of.session, knownIDs: doomed}
+	r.matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("find claims that say the same: %w", err)
 	}
 	taken := map[string]bool{}
-	if err := r.addDerived(ctx, s, root, inspect.Itself, children, taken); err != nil {
-		return nil, err
+	why := inspect.Itself
+	if r.session != "" {
+		why = inspect.OnlySaid
+	}
+	for i := range r.roots {
+		if taken[r.roots[i].ID] { // derived from another one
+			continue
+		}
+		if err := r.addDerived(ctx, s, r.roots[i], why, children, taken); err != nil {
+			return nil, err
+		}
 	}
 	for i := range r.others {
 		c := &r.others[i]
 		why := inspect.SaysSame
-		if _, ok := matcher.Redact(c); ok {
+		if _, ok := r.matcher.Redact(c); ok {
 			why = inspect.Redacted
 		}
 		if taken[c.ID] {
@@ -190,7 +205,20 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 // scanBatch is the number of claims that a goroutine examines at a time.
 const scanBatch = 256
 
-// scan finds the claims that say what root says. It returns the ids of derived claims by the id of
+// takes reports whether a claim other than the roots is deleted or rewritten. What another session or a
+// person taught stays when a session is forgotten, without the sentences and notes that repeat its claims.
+func (r *deletionScope) takes(c *ken.Claim) bool {
+	if _, only := taughtBy(c, r.session); only { // written since
+		return true
+	}
+	if !r.matcher.MatchClaim(c) {
+		return false
+	}
+	_, rest := r.matcher.Redact(c)
+	return rest || r.session == ""
+}
+
+// scan finds the claims that say what a root says. It returns the ids of derived claims by the id of
 // the claim that their evidence names. One goroutine reads claims, the others examine them.
 func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
@@ -200,15 +228,22 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		maybe  []ken.Claim // claims of sessions that got the claim
 		err    error       // why the batch could not be examined
 	}
-	distinctive := distinctiveWords(&r.root)
+	distinctive := map[string]bool{}
+	for i := range r.roots {
+		maps.Copy(distinctive, distinctiveWords(&r.roots[i]))
+	}
+	root := map[string]bool{}
+	for _, id := range idsOf(r.roots) {
+		root[id] = true
+	}
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
 	examine := func(b *batch) error {
 		var kept []ken.Claim
 		for i := range b.claims {
 			switch c := &b.claims[i]; {
-			case c.ID == r.root.ID:
-			case r.matcher.MatchClaim(c):
+			case root[c.ID]:
+			case r.takes(c):
 				kept = append(kept, *c)
 			case r.matcher.IsRecipient(c.Session):
 				b.maybe = append(b.maybe, *c)
@@ -273,7 +308,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(distinctive))
 	for _, b := range batches {
 		for i := range b.maybe {
-			if r.matcher.MatchClaim(&b.maybe[i]) {
+			if r.takes(&b.maybe[i]) {
 				r.others = append(r.others, b.maybe[i])
 			}
 		}
@@ -331,10 +366,12 @@ func distinctiveWords(c *ken.Claim) map[string]bool {
 const minDigits = 4
 
 // ids returns the ids of all claims to delete.
-func (r *deletionScope) ids() []string {
-	ids := make([]string, len(r.claims))
-	for i := range r.claims {
-		ids[i] = r.claims[i].ID
+func (r *deletionScope) ids() []string { return idsOf(r.claims) }
+
+func idsOf(claims []ken.Claim) []string {
+	ids := make([]string, len(claims))
+	for i := range claims {
+		ids[i] = claims[i].ID
 	}
 	return ids
 }
@@ -342,7 +379,10 @@ func (r *deletionScope) ids() []string {
 // journalTraces returns what must be deleted from journals. If said is not nil, it receives the
 // sessions in which the text was said.
 func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
-	return session.Traces{Text: r.matcher.MatchAny, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
+	if said != nil && r.session != "" {
+		said[r.session] = true
+	}
+	return session.Traces{Text: r.matcher.MatchAny, Claims: r.ids(), Session: r.session, Message: func(id string, e *session.Entry) bool {
 		if !r.matcher.MatchMessage(id, e) {
 			return false
 		}

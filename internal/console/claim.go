@@ -421,12 +421,14 @@ func commas(s string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// forgetPreview lists the claims that forgetting a claim would also delete.
+// forgetPreview lists what forgetting a claim, or what a session taught, would delete.
 type forgetPreview struct {
 	inspect.Blast
-	Rows []forgetPreviewRow
-	ID   string
-	More int // claims not listed
+	Rows                   []forgetPreviewRow
+	ID                     string // of the claim or the session
+	Session                bool
+	More                   int // claims not listed
+	KeptRows, ReplacedRows []row
 }
 
 type forgetPreviewRow struct {
@@ -456,10 +458,16 @@ func forgetPage(v *visit) error {
 		if err != nil {
 			return "", nil, err
 		}
-		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
-		b.Rows = mapped(blast.Claims[:len(blast.Claims)-b.More], func(c *inspect.BlastClaim) forgetPreviewRow { return forgetPreviewRow{rowOf(&c.Claim, v.now()), c.Why} })
-		return "blast", b, nil
+		return "blast", v.previewOf(blast, forgetPreview{ID: c.ID}), nil
 	})
+}
+
+func (v *visit) previewOf(blast inspect.Blast, b forgetPreview) forgetPreview {
+	toRow := func(c *inspect.Claim) row { return rowOf(c, v.now()) }
+	b.Blast, b.More = blast, max(len(blast.Claims)-maxPreviewClaims, 0)
+	b.Rows = mapped(blast.Claims[:len(blast.Claims)-b.More], func(c *inspect.BlastClaim) forgetPreviewRow { return forgetPreviewRow{toRow(&c.Claim), c.Why} })
+	b.KeptRows, b.ReplacedRows = mapped(blast.Kept, toRow), mapped(blast.Replaced, toRow)
+	return b
 }
 
 // deletionReport lists what was deleted, and the result of the search for remains.

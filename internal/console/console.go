@@ -212,6 +212,8 @@ func routes() []route {
 		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
 		{post, Prefix + "sessions/{id}/harvest", access.Operate, sessionAction("harvested", harvestSession)},
 		{post, Prefix + "sessions/{id}/forget", access.Operate, sessionAction("forgotten", forgetSession)},
+		{get, Prefix + "sessions/{id}/learned", access.Operate, forgetLearnedPage},
+		{post, Prefix + "sessions/{id}/learned", access.Operate, forgetLearned},
 		{get, Prefix + "agents", access.Read, agentsPage},
 		{get, Prefix + "agents/{name}", access.Read, agentPage},
 		{get, Prefix + "changes", access.Read, changesPage},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -189,6 +190,35 @@ func forgetSession(v *visit, id string) error {
 			return fmt.Errorf("clear the disk of a session: %w", err)
 		}
 		return nil
+	})
+}
+
+// forgetLearnedPage shows what forgetting all that a session taught would delete, and asks for confirmation.
+func forgetLearnedPage(v *visit) error {
+	id := v.r.PathValue("id")
+	if _, err := v.con.layer.Operator().Journal(v.owner()).Info(v.ctx(), id); err != nil {
+		return sessionError(err)
+	}
+	p := page{Title: "Forget what a session taught", Section: secStore, Tab: "Sessions"}
+	return v.pageWithSlowPart("forget", p, map[string]any{"Session": id}, func() (string, any, error) {
+		blast, err := v.con.layer.Operator().WouldForgetLearned(v.ctx(), v.owner(), id)
+		return "blast", v.previewOf(blast, forgetPreview{ID: id, Session: true}), err
+	})
+}
+
+func forgetLearned(v *visit) error {
+	id := v.r.PathValue("id")
+	if _, err := v.con.layer.Operator().Journal(v.owner()).Info(v.ctx(), id); err != nil {
+		return sessionError(err)
+	}
+	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Sessions"}, map[string]any{}, func() (string, any, error) {
+		b := deletionReport{Clean: true}
+		err := v.withStore(func(s store.Engine) (err error) {
+			b.Forgotten, err = v.desk(s).ForgetLearned(v.ctx(), id, strings.TrimSpace(v.param("reason")))
+			return err
+		})
+		v.con.turns.Drop(v.owner()) // receipts were deleted
+		return "erased", b, err
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 func TestWhatASessionLearned(t *testing.T) {
@@ -49,6 +50,52 @@ func TestWhatASessionLearned(t *testing.T) {
 	_, p = get(t, c, "/console/sessions/"+id)
 	if p.has(`[id^="m-"]`) || p.has(`[data-region="turns"] p a`) {
 		t.Errorf("after it was forgotten: %s", p.text())
+	}
+}
+
+// All that a session taught is listed first, and goes in one step.
+func TestForgetWhatASessionTaught(t *testing.T) {
+	c := open(t)
+	const id = "s-lunch"
+	of := func(more ...ken.Evidence) func(*ken.Claim) {
+		return func(k *ken.Claim) {
+			k.Session, k.Evidence = id, append([]ken.Evidence{ken.FromMessage(id, "m1", "")}, more...)
+		}
+	}
+	only := c.learn(ken.DefaultOwner, "The canteen of the annex opens at noon.", of())
+	shared := c.learn(ken.DefaultOwner, "The annex has no lift.", of(ken.FromMessage("s-other", "m1", "")))
+	if _, err := c.layer.Operator().Journal("").Append(t.Context(), session.About{ID: id}, []ken.Message{{Role: "user", Text: "When can I have lunch?"}}); err != nil {
+		t.Fatal(err)
+	}
+	path := "/console/sessions/" + id + "/learned"
+	if _, p := get(t, c, "/console/sessions/"+id); !p.links(path) {
+		t.Error("no way to forget it")
+	}
+	if _, p := get(t, c, "/console/sessions/"+id, reader); p.links(path) {
+		t.Error("a reader is offered to forget it")
+	}
+	for _, who := range []access.Principal{reader, bob} {
+		if status, _ := get(t, c, path, who); status != http.StatusForbidden && status != http.StatusNotFound {
+			t.Errorf("%s: %d", who.Name, status)
+		}
+	}
+	_, p := get(t, c, path)
+	p.says("Forget its messages and 1 claim for good", "Kept, because something else supports them", "only this session taught it")
+	if !p.links("/console/claims/"+only) || !p.links("/console/claims/"+shared) {
+		t.Errorf("what goes and what stays: %s", p.text())
+	}
+	c.claim(only) // to look changes nothing
+	status, p := submit(t, c, p, `form[action="`+path+`"]`, map[string]string{"reason": "asked for"})
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, p.text())
+	}
+	p.says("1 claim and 1 message are gone", "Searched, and clean: claims, ")
+	if status, _ := get(t, c, "/console/claims/"+only); status != http.StatusGone {
+		t.Errorf("a forgotten claim: %d", status)
+	}
+	c.claim(shared)
+	if status, _ := get(t, c, "/console/sessions/nobody/learned"); status != http.StatusNotFound {
+		t.Errorf("a session that there is not: %d", status)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
-	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -56,76 +55,19 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 		case err != nil:
 			return err
 		case !yes:
-			if err := a.confirm(ctx, l, s.Owner(), c.ID); err != nil {
+			would, err := l.Operator().WouldForget(ctx, s.Owner(), c.ID)
+			if err != nil {
+				return err
+			}
+			if err := a.ConfirmForget(ctx, &would); err != nil {
 				return err
 			}
 		}
 		// Not through a desk, because a desk does not stop at Ctrl-C. Some claims may be
 		// forgotten even if an error follows, so they are printed in any case.
 		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: cli.CurrentUser()})
-		switch {
-		case a.JSON && (failed == nil || len(gone.Claims) > 0):
-			if err := a.PrintJSON(gone); err != nil {
-				return err
-			}
-		default:
-			for _, id := range gone.Claims {
-				fmt.Fprintln(a.Out, id)
-			}
-			if gone.Messages > 0 {
-				fmt.Fprintf(a.Err, "ken: %d messages of sessions went with it\n", gone.Messages)
-			}
-			for _, id := range gone.Redacted {
-				fmt.Fprintf(a.Err, "ken: an episode was rewritten without it: %s\n", id)
-			}
-			a.printGiven(gone.Given)
-			for _, file := range gone.Files {
-				fmt.Fprintf(a.Err, "ken: %s is your own file, and still contains it\n", file)
-			}
-			if len(gone.Looked) > 0 {
-				fmt.Fprintf(a.Err, "ken: searched, and clean: %s\n", strings.Join(gone.Looked, ", "))
-			}
-		}
-		return failed
+		return cmp.Or(failed, a.PrintForgotten(gone, failed))
 	})
-}
-
-// givenLines is how many turns are listed.
-const givenLines = 20
-
-func (a *commands) printGiven(given []forgotten.Given) {
-	if len(given) == 0 {
-		return
-	}
-	fmt.Fprintf(a.Err, "ken: turns whose models received it: %d\n", len(given))
-	for _, g := range given[max(0, len(given)-givenLines):] {
-		fmt.Fprintf(a.Err, "  %s  session %s  turn %s\n", g.At.Local().Format(time.DateTime), cmp.Or(g.Session, "-"), g.Turn)
-	}
-}
-
-// confirm shows what would be deleted and asks the user. Without a terminal it returns an
-// error.
-func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
-	would, err := l.Operator().WouldForget(ctx, owner, id)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(a.Err, "To be forgotten:")
-	for i := range would.Claims {
-		c := &would.Claims[i]
-		fmt.Fprintf(a.Err, "  %s  %s\n", c.ID, cli.Truncate(cli.Cell(cli.Headline(&c.Claim.Claim)), 100))
-		if i > 0 {
-			fmt.Fprintf(a.Err, "    %s\n", c.Why)
-		}
-	}
-	if would.Messages > 0 {
-		fmt.Fprintf(a.Err, "  messages of sessions: %d\n", would.Messages)
-	}
-	a.printGiven(would.Given)
-	if would.Memory {
-		fmt.Fprintln(a.Err, "  MEMORY.md is rewritten")
-	}
-	return a.Confirm(ctx, "Erase for good?", "Nothing was forgotten.")
 }
 
 func (a *commands) verifyCommand() *cobra.Command {

@@ -121,17 +121,34 @@ func (a *commands) endSession(ctx context.Context, id string) error {
 }
 
 func (a *commands) sessionsForgetCommand() *cobra.Command {
-	var yes bool
+	var yes, learned bool
+	var reason string
 	cmd := &cobra.Command{
-		Use:     "forget ID",
-		Short:   "Delete a session's messages without harvesting them",
-		Example: `  ken sessions forget 7c1e02ab`,
+		Use:   "forget ID",
+		Short: "Delete a session's messages, and with --learned all that it taught",
+		Example: `  ken sessions forget 7c1e02ab
+  ken sessions forget --learned 7c1e02ab --reason "a customer's data"`,
 		Long: "Delete what the journal holds of a session, also on the disk: its messages, and the note that it was there. Nothing more is " +
-			"learned from it. Claims that came of it stay; ken forget erases those. It can't be undone, so it asks first.",
+			"learned from it. Claims that came of it stay. It can't be undone, so it asks first.\n\n" +
+			"--learned erases the claims, too, as ken forget does: those that only this session taught, what was derived from them, and what repeats " +
+			"them. A claim that another session or a person supports, too, is kept, and listed. A claim that an erased one had replaced or contradicted " +
+			"stays as it is; those that were replaced are listed. The note that the session was there stays, so that nothing is learned again if its " +
+			"client sends the same messages. The session may be long over: its whole id is enough when it is no longer listed. If it was interrupted, " +
+			"running it again continues.",
 		Args:              cli.ExactArgs("ID"),
 		ValidArgsFunction: a.Complete(sessionIDs),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.forgetSession(cmd.Context(), args[0], yes) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case learned:
+				return a.forgetLearned(cmd.Context(), args[0], reason, yes)
+			case reason != "":
+				return cli.Invalid("--reason", "of no use without --learned", "Leave it out, or add --learned.")
+			}
+			return a.forgetSession(cmd.Context(), args[0], yes)
+		},
 	}
+	cmd.Flags().BoolVar(&learned, "learned", false, "also erase the claims that only this session taught")
+	cmd.Flags().StringVar(&reason, "reason", "", "with --learned, a `REASON`: why; it stays in the log, so don't repeat the erased text")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return cmd
 }
@@ -153,6 +170,29 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 			return err
 		}
 		return a.Show(map[string]any{"forgotten": []string{info.ID}}, func() { fmt.Fprintln(a.Out, cli.Cell(info.ID)) })
+	})
+}
+
+func (a *commands) forgetLearned(ctx context.Context, id, reason string, yes bool) error {
+	return a.ReadStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		switch info, err := l.Operator().Journal(a.Owner).Find(ctx, id); {
+		case err == nil:
+			id = info.ID
+		case !errors.Is(err, ken.ErrNotFound): // of one that is not found, there may be claims
+			return err
+		}
+		if !yes {
+			would, err := l.Operator().WouldForgetLearned(ctx, s.Owner(), id)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Err, "All that session %s taught:\n", cli.Cell(id))
+			if err := a.ConfirmForget(ctx, &would); err != nil {
+				return err
+			}
+		}
+		gone, failed := l.Operator().ForgetLearned(ctx, s.Owner(), id, reason, ken.Actor{Type: "user", ID: cli.CurrentUser()})
+		return cmp.Or(failed, a.PrintForgotten(gone, failed))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
 )
 
 // talk has a conversation in a session of the kit's owner.
@@ -76,6 +78,29 @@ func TestLifeOfASession(t *testing.T) {
 	if list := get[api.SessionList](k, "/api/sessions").Sessions; len(list) != 0 {
 		t.Errorf("left %+v", list)
 	}
+}
+
+// All that a session taught goes in one call, also when the session is no longer in the journal.
+func TestForgetWhatASessionTaught(t *testing.T) {
+	k := newKit(t)
+	talk(k, "s/1")
+	path := "/api/sessions/s%2F1"
+	post[session.Info](k, path+"/end", nil)
+	episode := post[api.HarvestAnswer](k, path+"/harvest", nil).Outcome.Episode
+	k.ask(http.MethodDelete, path, nil).want(http.StatusOK)
+	path += "/claims?reason=a+test"
+	writer := k.as(access.Principal{Name: "w", Owner: "anna", Rights: []access.Right{access.Read, access.Write}})
+	writer.ask(http.MethodDelete, path, nil).problem(http.StatusForbidden, "forbidden", "operate")
+	k.as(access.Principal{Name: "b", Owner: "bert", Rights: []access.Right{access.Operate}}).ask(http.MethodDelete, path, nil).problem(http.StatusNotFound, "not_found")
+	for range 2 { // again says the same
+		var gone middleware.Forgotten
+		k.ask(http.MethodDelete, path, nil).want(http.StatusOK).into(&gone)
+		if !slices.Contains(gone.Claims, episode) || len(gone.Looked) == 0 {
+			t.Errorf("forgotten %+v, and the episode is %s", gone, episode)
+		}
+	}
+	k.ask(http.MethodGet, "/api/claims/"+episode, nil).problem(http.StatusNotFound, "not_found")
+	k.ask(http.MethodDelete, "/api/sessions/nobody/claims", nil).problem(http.StatusNotFound, "not_found")
 }
 
 // What was said is the operator's to read; that there was a session is not a secret

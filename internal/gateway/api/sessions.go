@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -66,8 +67,16 @@ func sessionRoutes() []*route {
 		method: http.MethodDelete, path: "/api/sessions/{session}", id: "forgetSession", tag: "sessions", right: access.Operate,
 		summary: "Delete a session's messages",
 		about: "Delete what the journal holds of a session, also on the disk, without harvesting it. Claims that came of it stay; " +
-			"forget erases those. It can't be undone.",
+			"forgetLearned erases those. It can't be undone.",
 		status: http.StatusOK, answer: reflect.TypeFor[ForgottenSession](), fails: []problemCode{codeNotFound}, serve: (*API).forgetSession,
+	}, {
+		method: http.MethodDelete, path: "/api/sessions/{session}/claims", id: "forgetLearned", tag: "sessions", right: access.Operate,
+		summary: "Erase everything that a session taught",
+		about: "Erase a session's messages and the claims that only it taught, with what was derived from them and what repeats them, as forget does. " +
+			"Claims that another session or a person supports, too, are kept and named. The session may be long over, and its messages deleted. " +
+			"What is left is a note of when, by whom and why. It can't be undone.",
+		params: []*param{pReason}, status: http.StatusOK, answer: reflect.TypeFor[middleware.Forgotten](), fails: []problemCode{codeNotFound},
+		serve: (*API).forgetLearned,
 	}}
 }
 
@@ -143,6 +152,19 @@ func (a *API) forgetSession(c *call) (*reply, error) {
 			return nil, fmt.Errorf("clear the disk of a session: %w", err)
 		}
 		return &reply{body: ForgottenSession{[]string{info.ID}}}, nil
+	})
+}
+
+func (a *API) forgetLearned(c *call) (*reply, error) {
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		gone, err := c.desk(s).ForgetLearned(c.ctx(), c.path["session"], c.text(pReason))
+		if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
+			err = noSession()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &reply{body: gone}, nil
 	})
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Claim finds texts that repeat a claim which is being deleted. A text matches if it
+// Claim finds texts that repeat a claim which is being deleted, or one of several. A text matches if it
 // contains the claim's words, a quote of its evidence, a paraphrase that adds nothing, or an
 // identifier of a person: an address with an @, or a number of at least seven digits. It does not
 // find other paraphrases. It is safe for concurrent use.
 type Claim struct {
-	id          string   // the claim's
+	ids         []string // of the claims
 	phrases     []string // folded
 	identifiers []string // folded
 	echo        *consolidate.Echo
@@ -42,7 +42,39 @@ const (
 // New returns a matcher for a claim. For an episode, every message of its
 // session matches.
 func New(c *ken.Claim) *Claim {
-	t := &Claim{id: c.ID, sources: map[[2]string]bool{}}
+	t := &Claim{sources: map[[2]string]bool{}}
+	t.add(c)
+	if c.Kind == ken.KindEpisode && c.Session != "" {
+		t.sessions = append(t.sessions, c.Session)
+		t.echo = consolidate.NewEcho(nil) // an episode's sentences occur in many texts
+		return t
+	}
+	t.findIdentifiers()
+	t.echo = consolidate.NewEcho([]session.Injection{{ID: "it", Text: c.Text}})
+	return t
+}
+
+// OfSession returns a matcher for the claims that a session taught. Every message of the session matches.
+func OfSession(id string, claims []ken.Claim) *Claim {
+	t := &Claim{sources: map[[2]string]bool{}, sessions: []string{id}}
+	var texts []session.Injection
+	for i := range claims {
+		c := &claims[i]
+		if c.Kind == ken.KindEpisode { // its sentences occur in many texts
+			t.ids = append(t.ids, c.ID)
+			continue
+		}
+		t.add(c)
+		texts = append(texts, session.Injection{ID: c.ID, Text: c.Text})
+	}
+	t.findIdentifiers()
+	t.echo = consolidate.NewEcho(texts)
+	return t
+}
+
+// add adds a claim's id, phrases, entities and sources.
+func (t *Claim) add(c *ken.Claim) {
+	t.ids = append(t.ids, c.ID)
 	add := func(s string) {
 		if s = folded(s); s != "" && !slices.Contains(t.phrases, s) {
 			t.phrases = append(t.phrases, s)
@@ -61,18 +93,15 @@ func New(c *ken.Claim) *Claim {
 			t.sources[[2]string{e.SessionID, e.MessageID}] = true
 		}
 	}
-	if c.Kind == ken.KindEpisode && c.Session != "" {
-		t.sessions = append(t.sessions, c.Session)
-		t.echo = consolidate.NewEcho(nil) // an episode's sentences occur in many texts
-		return t
-	}
+}
+
+// findIdentifiers takes the identifiers out of the phrases.
+func (t *Claim) findIdentifiers() {
 	for w := range strings.FieldsSeq(strings.Join(t.phrases, " ")) {
 		if w = strings.TrimFunc(w, func(r rune) bool { return unicode.IsPunct(r) && r != '@' }); identifies(w) {
 			t.identifiers = append(t.identifiers, w)
 		}
 	}
-	t.echo = consolidate.NewEcho([]session.Injection{{ID: "it", Text: c.Text}})
-	return t
 }
 
 // SetRecipients sets the sessions whose model got the claim. In these, a text also matches if names
@@ -198,7 +227,9 @@ func inValue(v any, in func(string) bool) bool {
 // if too little is left. It also returns false for an episode that was derived from the claim,
 // because that says what the agent did because of the claim.
 func (t *Claim) Redact(c *ken.Claim) (ken.Claim, bool) {
-	if t.id != "" && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == t.id }) {
+	if slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
+		return e.Kind == ken.EvidenceRepositoryMemory && e.ID != "" && slices.Contains(t.ids, e.ID)
+	}) {
 		return *c, false
 	}
 	if c.Kind != ken.KindEpisode {

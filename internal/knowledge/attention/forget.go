@@ -14,10 +14,12 @@ type Traces struct {
 	Claims []string
 	// Text reports whether a text contains what is to be forgotten; nil matches nothing.
 	Text func(string) bool
+	// Session is the session whose marks and refused writes must be deleted; "" for none.
+	Session string
 }
 
 // Forget deletes the marks and refused writes that are about the forgotten claims or
-// quote their text, and returns their number. Code that forgets a claim must call it. An
+// quote their text or come of the forgotten session, and returns their number. Code that forgets a claim must call it. An
 // entry that can't be parsed is deleted if its bytes contain the text. Errors are those
 // of the shelf.
 func Forget(ctx context.Context, shelf store.Shelf, t Traces) (gone int, err error) {
@@ -53,17 +55,19 @@ func Holds(ctx context.Context, shelf store.Shelf, t Traces) (held int, err erro
 func (t *Traces) keys(r store.ShelfReader) (keys []string) {
 	for key, v := range r.Scan(prefixMark) {
 		var m Mark
-		if readable := json.Unmarshal(v, &m) == nil; readable && (slices.Contains(t.Claims, m.Claim) || t.in(m.Reason)) || !readable && t.in(string(v)) {
+		if readable := json.Unmarshal(v, &m) == nil; readable && (slices.Contains(t.Claims, m.Claim) || t.in(m.Reason) || t.of(m.Session)) || !readable && t.in(string(v)) {
 			keys = append(keys, key)
 		}
 	}
 	for key, v := range r.Scan(prefixRejected) {
 		var rej Rejection
-		if readable := json.Unmarshal(v, &rej) == nil; readable && (t.in(rej.Text) || t.in(rej.Why)) || !readable && t.in(string(v)) {
+		if readable := json.Unmarshal(v, &rej) == nil; readable && (t.in(rej.Text) || t.in(rej.Why) || t.of(rej.Session)) || !readable && t.in(string(v)) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
+
+func (t *Traces) of(session string) bool { return t.Session != "" && session == t.Session }
 
 func (t *Traces) in(text string) bool { return t.Text != nil && text != "" && t.Text(text) }

@@ -129,6 +129,12 @@ func (d *Desk) Forget(ctx context.Context, id, reason string) (middleware.Forgot
 	return d.l.Forget(context.WithoutCancel(ctx), d.s.Owner(), c.ID, reason, d.actor())
 }
 
+// ForgetLearned erases everything that a session left, as the layer's ForgetLearned does. Like Forget, it
+// does not stop when ctx ends, and continues what was begun before.
+func (d *Desk) ForgetLearned(ctx context.Context, id, reason string) (middleware.Forgotten, error) {
+	return d.l.Operator().ForgetLearned(context.WithoutCancel(ctx), d.s.Owner(), id, reason, d.actor())
+}
+
 // Replace corrects a claim: it writes a new claim with another text, supersedes the old one
 // by it, and returns the new one's id. Both happen or neither, and a started replacement does
 // not stop when ctx ends. The new claim keeps the entities and the scope of the old one. Its

@@ -92,15 +92,16 @@ const (
 	Derived  = "derived from it"
 	SaysSame = "says the same"
 	Redacted = "an episode that contains it; the rest of the episode is kept"
+	OnlySaid = "only this session taught it"
 )
 
 // BlastClaim is a claim that Forget would delete.
 type BlastClaim struct {
 	Claim
-	Why string `json:"why"` // Itself, Derived, SaysSame or Redacted
+	Why string `json:"why"` // Itself, Derived, SaysSame, Redacted or OnlySaid
 }
 
-// Blast lists everything that forgetting a claim would erase.
+// Blast lists everything that forgetting a claim, or what a session taught, would erase.
 type Blast struct {
 	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, then the others in the order of deletion
 	Messages int               `json:"messages"`           // number of journal messages
@@ -108,6 +109,8 @@ type Blast struct {
 	Given    []forgotten.Given `json:"given,omitempty"`    // turns whose models got the claim itself, oldest first, as far as receipts show
 	Receipts int               `json:"receipts"`           // number of receipts that would be deleted or lose their data about the claims
 	Memory   bool              `json:"memory"`             // MEMORY.md would be rewritten
+	Kept     []Claim           `json:"kept,omitempty"`     // claims of the forgotten session that something else supports, too
+	Replaced []Claim           `json:"replaced,omitempty"` // claims that a deleted one had replaced; they do not stand again
 }
 
 // Check is the result for one place that was searched for forgotten text.

@@ -20,6 +20,8 @@ type Traces struct {
 	Text func(text string) bool
 	// Claims are the ids of claims whose injections are deleted, whatever their text.
 	Claims []string
+	// Session is the session whose checkpoint is deleted, whatever its text; "" for none.
+	Session string
 }
 
 // Expunged says what Expunge deleted.
@@ -187,7 +189,7 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart
 		}
 		cp, err := getCheckpoint(r, id)
 		if err == nil && cp != nil {
-			h.checkpoint = slices.ContainsFunc(slices.Concat([]string{cp.Goal, cp.LastStep}, cp.Open, cp.Constraints, cp.Entities, cp.Files, cp.Focal, cp.Aspects), t.Text)
+			h.checkpoint = t.Session != "" && id == t.Session || slices.ContainsFunc(slices.Concat([]string{cp.Goal, cp.LastStep}, cp.Open, cp.Constraints, cp.Entities, cp.Files, cp.Focal, cp.Aspects), t.Text)
 		}
 		return err
 	})

@@ -26,8 +26,9 @@ var present = []byte{1}
 
 // Record is what is stored about a claim that a user asked to forget.
 type Record struct {
-	Claim     string    `json:"claim"`          // its id
-	Also      []string  `json:"also,omitempty"` // ids of the claims that were forgotten with it
+	Claim     string    `json:"claim"`             // its id
+	Also      []string  `json:"also,omitempty"`    // ids of the claims that were forgotten with it
+	Session   string    `json:"session,omitempty"` // the session that taught the claims, if all that it taught was forgotten
 	At        time.Time `json:"at"`
 	DeletedAt time.Time `json:"gone,omitzero"`     // from when on no turn could contain it
 	Given     []Given   `json:"given,omitempty"`   // turns that contained it, oldest first
@@ -49,7 +50,8 @@ type Given struct {
 // Pending is the remaining work. It holds the texts of the claims until they are
 // deleted, which happens before the file is rewritten.
 type Pending struct {
-	Claims  []ken.Claim `json:"claims,omitempty"` // the claim itself first, then the claims that say the same
+	Claims  []ken.Claim `json:"claims,omitempty"` // the claim itself, or those of Record.Session, then the claims that say the same
+	Roots   int         `json:"roots,omitempty"`  // how many of Claims come before those that say the same; 0 means 1
 	Reason  string      `json:"reason,omitempty"`
 	Actor   ken.Actor   `json:"actor,omitzero"`
 	Process string      `json:"process,omitempty"` // process that is working on it
