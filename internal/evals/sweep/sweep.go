@@ -70,6 +70,7 @@ func (s *sweep) run(ctx context.Context, all []variant, start time.Time) (*Repor
 		return nil, err
 	}
 	s.now = s.corpus.now()
+	s.set = s.corpus.named(s.set)
 	runs := make([]run, len(all))
 	written, refused, reason := s.corpus.sum()
 	r := &Report{Dataset: s.set.Name, Owners: len(s.corpus.order), Corpus: written, Refused: refused,
