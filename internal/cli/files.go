@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,10 +69,26 @@ func (a *App) OpenInput(ctx context.Context, file string) (io.ReadCloser, error)
 	return f, nil
 }
 
+// Replaceable returns the file that path leads to through links, and whether another file may take
+// its place: it must be a regular file, or missing. A file renamed to /dev/stdout would replace the
+// link itself.
+func Replaceable(path string) (string, bool) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return path, true
+	}
+	if !fi.Mode().IsRegular() {
+		return path, false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	return cmp.Or(real, path), err == nil
+}
+
 // ReplaceFile writes a temporary file and renames it to path once it is complete and on the
 // disk. Until then path keeps its old content.
 func ReplaceFile(path string, write func(io.Writer) error) (err error) {
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+	path, ok := Replaceable(path)
+	if !ok {
 		return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--out", Msg: path + " is not a regular file",
 			Try: "Leave --out away to write to standard output."})
 	}
