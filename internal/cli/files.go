@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kenlayer/ken"
 )
@@ -36,6 +37,16 @@ func CreateFile(path, text string) (bool, error) {
 		return false, errors.Join(err, os.Remove(path)) // a partial file would be used
 	}
 	return true, nil
+}
+
+// HideState keeps the state folder of the project in root out of version control if it is in the
+// project. The folder must exist.
+func HideState(root, state string) error {
+	if !strings.HasPrefix(state, root+string(filepath.Separator)) {
+		return nil
+	}
+	_, err := CreateFile(filepath.Join(state, ".gitignore"), "*\n")
+	return err
 }
 
 // CheckInput returns an error if an input file is missing or is a folder.

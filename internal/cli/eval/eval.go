@@ -98,8 +98,11 @@ func (a *commands) evalSweepCommand() *cobra.Command {
 }
 
 func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
-	if o.data == "" {
+	switch {
+	case o.data == "":
 		return cli.Usagef("--data is missing: the path of a data set")
+	case o.limit < 0 || o.workers < 0:
+		return cli.Usagef("--limit and --workers can't be less than 0")
 	}
 	opts, err := a.sweepOptions(o)
 	if err != nil {
@@ -120,13 +123,16 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 	}
 	var reports []*sweep.Report
 	for i, path := range paths {
-		if opts.Data, err = o.open(ctx, path); err != nil {
-			return err
-		}
 		p := a.Progress()
 		opts.Progress = p.Update
-		r, err := sweep.Run(ctx, opts)
+		var r *sweep.Report
+		if opts.Data, err = o.open(ctx, path); err == nil {
+			r, err = sweep.Run(ctx, opts)
+		}
 		p.Done()
+		if err != nil && len(paths) > 1 {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -177,6 +183,26 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error)
 	}
 	opts.Config, opts.Root, opts.Limit, opts.Seed, opts.Workers, opts.Ablate = &r.Config, r.Root, o.limit, o.seed, o.workers, o.ablate
 	return opts, nil
+}
+
+// unreadable adds what to do to an error about a file of questions or cases.
+func unreadable(what string, err error) error {
+	if ken.Hint(err) != "" {
+		return err
+	}
+	code := ken.CodeInvalid
+	if errors.Is(err, fs.ErrNotExist) {
+		code = ken.CodeNotFound
+	}
+	return &ken.Error{Code: code, Msg: what, Err: err, Try: "Correct the file or the path; docs/evals.md describes the format."}
+}
+
+// percent returns an error unless a flag's value is a percentage.
+func percent(flag string, n int) error {
+	if n < 0 || n > 100 {
+		return cli.Usagef("%s: %d is not from 0 to 100", flag, n)
+	}
+	return nil
 }
 
 func assignment(flag, s string) (key, value string, err error) {
@@ -423,6 +449,9 @@ func (a *commands) keptPaths(name string, sets []string, o sweep.Options) ([]str
 		return nil, nil
 	}
 	if err := o.Config.MakeState(o.Root); err != nil && !errors.Is(err, ken.ErrUnavailable) {
+		return nil, err
+	}
+	if err := cli.HideState(o.Root, o.Config.State(o.Root)); err != nil {
 		return nil, err
 	}
 	paths := make([]string, len(sets))
