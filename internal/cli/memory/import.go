@@ -130,7 +130,11 @@ func (a *commands) importFiles(ctx context.Context, files []string, o *importOpt
 			if o.rejects != "" {
 				try = "Correct the lines in " + o.rejects + ", and import that."
 			}
-			return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%d lines were not imported", im.sum.Failed), Try: try}
+			were := " were not imported"
+			if im.sum.Failed == 1 {
+				were = " was not imported"
+			}
+			return &ken.Error{Code: ken.CodeInvalid, Msg: cli.Count(im.sum.Failed, "line") + were, Try: try}
 		}
 		return ctx.Err()
 	})
