@@ -82,7 +82,7 @@ func formatNames() string { return strings.Join(cli.Words(foreign.Formats()), ",
 
 type importSource struct {
 	path   string
-	name   string // for messages and keys
+	name   string // for messages and sources, see sourceName
 	format foreign.Format
 }
 
@@ -315,7 +315,11 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 				return
 			}
 		}
-		options := foreign.Options{Name: src.name, Vouched: o.vouch, Seen: o.seen}
+		name := src.name
+		if !src.format.Instructs() && src.format != foreign.Obsidian {
+			name = path.Base(name) // an export is the same wherever it lies
+		}
+		options := foreign.Options{Name: name, Vouched: o.vouch, Seen: o.seen}
 		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownRules(src.path) {
 			options.Word = ken.FromHumanAssertion(cli.CurrentUser(), time.Time{}, "")
 		}
