@@ -51,7 +51,8 @@ func (r *Retrieval) keys() []key {
 			"The weight of a rank in the vector leg, compared with 1 for the keyword leg. Used if rank is weighted."),
 		bind("floor", &r.Floor, 0.16, fraction(1),
 			"The minimum evidence that the hits are relevant to the turn: the share of its words times their similarity. A turn below it gets "+
-				"no block. A higher value gives more relevant blocks, and more turns without a block. 0: no minimum."),
+				"no block, or only what knowledge.nearest adds to a conversation's first turn. A higher value gives more relevant blocks, and more turns "+
+				"without a block. 0: no minimum."),
 		bind("calibrate", &r.Calibrate, true, flag(),
 			"Measure how reliable the embedder's similarity is, with questions made from the store's own records, and use the result. It runs "+
 				"in the background, once for a model and again when the store has grown by half. ken doctor shows the result."),

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kenlayer/ken"
 )
@@ -35,6 +37,16 @@ func CreateFile(path, text string) (bool, error) {
 		return false, errors.Join(err, os.Remove(path)) // a partial file would be used
 	}
 	return true, nil
+}
+
+// HideState keeps the state folder of the project in root out of version control if it is in the
+// project. The folder must exist.
+func HideState(root, state string) error {
+	if !strings.HasPrefix(state, root+string(filepath.Separator)) {
+		return nil
+	}
+	_, err := CreateFile(filepath.Join(state, ".gitignore"), "*\n")
+	return err
 }
 
 // CheckInput returns an error if an input file is missing or is a folder.
@@ -68,10 +80,26 @@ func (a *App) OpenInput(ctx context.Context, file string) (io.ReadCloser, error)
 	return f, nil
 }
 
+// Replaceable returns the file that path leads to through links, and whether another file may take
+// its place: it must be a regular file, or missing. A file renamed to /dev/stdout would replace the
+// link itself.
+func Replaceable(path string) (string, bool) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return path, true
+	}
+	if !fi.Mode().IsRegular() {
+		return path, false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	return cmp.Or(real, path), err == nil
+}
+
 // ReplaceFile writes a temporary file and renames it to path once it is complete and on the
 // disk. Until then path keeps its old content.
 func ReplaceFile(path string, write func(io.Writer) error) (err error) {
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+	path, ok := Replaceable(path)
+	if !ok {
 		return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--out", Msg: path + " is not a regular file",
 			Try: "Leave --out away to write to standard output."})
 	}

@@ -145,7 +145,7 @@ func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all 
 		fmt.Fprintf(a.Out, "No block: %s.\n", r.Cause)
 		cause = ""
 	default:
-		fmt.Fprintln(a.Out, "No block: no stored knowledge matches the question.")
+		fmt.Fprintf(a.Out, "No block: %s.\n", noBlock(r.Cut))
 	}
 	fmt.Fprintf(a.Out, "\nmode %s%s · %d characters", r.Mode, cause, r.Chars)
 	if r.Tokens > 0 {
@@ -160,6 +160,23 @@ func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all 
 	a.printItems(r.Items)
 	a.printCuts(r.Cut, name, all)
 }
+
+// noBlock returns why a turn that searched has no block.
+func noBlock(cuts []ken.Cut) string {
+	count := map[ken.CutReason]int{}
+	for _, c := range cuts {
+		if matches(&c) {
+			count[c.Reason]++
+		}
+	}
+	if len(count) == 0 {
+		return "no stored knowledge matches the question"
+	}
+	return "what was found was left out: " + cli.Counts(count)
+}
+
+// matches reports whether a cut record was left out for another reason than a weak match.
+func matches(c *ken.Cut) bool { return c.Reason != ken.CutFloor && c.Reason != ken.CutPool }
 
 func (a *commands) printItems(items []ken.Item) {
 	if len(items) == 0 {
@@ -184,6 +201,15 @@ func (a *commands) printCuts(cuts []ken.Cut, name func(string) string, all bool)
 	fmt.Fprintf(a.Out, "\ncut: %s\n", cli.Counts(count))
 	shown := cuts
 	if !all && len(shown) > shownCuts {
+		var match, weak []ken.Cut
+		for _, c := range cuts {
+			if matches(&c) {
+				match = append(match, c)
+			} else {
+				weak = append(weak, c)
+			}
+		}
+		shown = append(match, weak...)
 		shown = shown[:shownCuts]
 	}
 	rows := cli.Map(shown, func(c *ken.Cut) []string {

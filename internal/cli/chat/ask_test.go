@@ -62,6 +62,10 @@ func TestPrintReceiptWithoutABlock(t *testing.T) {
 			"No block: no stored knowledge matches the question.\n\nmode keyword (no embedder) · 0 characters · 0.0 ms\n"},
 		{ken.Receipt{Mode: ken.ModeNone, Cause: "the message asks for nothing"},
 			"No block: the message asks for nothing.\n\nmode none · 0 characters · 0.0 ms\n"},
+		{ken.Receipt{Mode: ken.ModeHybrid, Cut: []ken.Cut{{ID: "c1", Reason: ken.CutFloor}}},
+			"No block: no stored knowledge matches the question.\n\nmode hybrid · 0 characters · 0.0 ms\n\ncut: 1 floor\nID  WHY    WHAT\nc1  floor  the name of c1\n"},
+		{ken.Receipt{Mode: ken.ModeHybrid, Cut: []ken.Cut{{ID: "c1", Reason: ken.CutFloor}, {ID: "c2", Reason: ken.CutBudget}}},
+			"No block: what was found was left out: 1 budget.\n\nmode hybrid · 0 characters · 0.0 ms\n\ncut: 1 budget, 1 floor\nID  WHY     WHAT\nc1  floor   the name of c1\nc2  budget  the name of c2\n"},
 	} {
 		if diff := cmp.Diff(tt.want, shown(tt.r, false)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -80,5 +84,9 @@ func TestPrintReceiptListsSomeCuts(t *testing.T) {
 	}
 	if want := "id11  pool  the name of id11\n"; !bytes.HasSuffix([]byte(all), []byte(want)) {
 		t.Errorf("got %s", all)
+	}
+	r.Cut = append(r.Cut, ken.Cut{ID: "late", Reason: ken.CutBudget}) // more telling than weak matches
+	if got := shown(r, false); !bytes.Contains([]byte(got), []byte("late  budget")) {
+		t.Errorf("got %s", got)
 	}
 }

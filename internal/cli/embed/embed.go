@@ -213,10 +213,7 @@ func prepareState(root, state string) (checkpoint string, err error) {
 	if marked != nil && !errors.Is(marked, ken.ErrUnavailable) {
 		return "", marked
 	}
-	if strings.HasPrefix(state, root+string(filepath.Separator)) {
-		_, err = cli.CreateFile(filepath.Join(state, ".gitignore"), "*\n")
-	}
-	return checkpoint, err
+	return checkpoint, cli.HideState(root, state)
 }
 
 // keep saves a table that is better, or removes the previously kept one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/coderecall"
@@ -56,9 +57,15 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 	case o.repositories == "":
 		return cli.Usagef("--repositories is missing: the folder of the repositories")
 	}
+	if err := percent("--at-least", o.atLeast); err != nil {
+		return err
+	}
+	if err := checkWritable(o.htmlFile); err != nil {
+		return err
+	}
 	sets, err := coderecall.Load(o.data)
 	if err != nil {
-		return err
+		return unreadable("the questions can't be used", err)
 	}
 	cfg, err := a.configured(o.set)
 	if err != nil {
@@ -80,7 +87,7 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 			}
 		}
 		if err := s.Check(os.DirFS(root)); err != nil {
-			return fmt.Errorf("%s: %w", s.Repository, err)
+			return unreadable("the questions don't fit the repository", fmt.Errorf("%s: %w", s.Repository, err))
 		}
 		report, err := coderecall.Run(ctx, s, root, cfg, p.Update)
 		p.Done()
@@ -98,7 +105,8 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 		return err
 	}
 	if f := coderecall.Sum(reports); f.Questions > 0 && 100*f.InBlock < float64(o.atLeast) {
-		return fmt.Errorf("the answer is in the block for %.0f %% of the questions, less than %d %%", 100*f.InBlock, o.atLeast)
+		return &ken.Error{Code: ken.CodeRefused, Msg: fmt.Sprintf("the answer is in the block for %.0f %% of the questions, less than %d %%", 100*f.InBlock, o.atLeast),
+			Try: "Look at the failures with --misses."}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,8 +98,11 @@ func (a *commands) evalSweepCommand() *cobra.Command {
 }
 
 func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
-	if o.data == "" {
+	switch {
+	case o.data == "":
 		return cli.Usagef("--data is missing: the path of a data set")
+	case o.limit < 0 || o.workers < 0:
+		return cli.Usagef("--limit and --workers can't be less than 0")
 	}
 	opts, err := a.sweepOptions(o)
 	if err != nil {
@@ -112,15 +116,23 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	var reports []*sweep.Report
-	for i, path := range paths {
-		if opts.Data, err = o.open(ctx, path); err != nil {
+	for _, file := range []string{o.htmlFile, o.perQuery} { // before the sweep, which takes minutes
+		if err := checkWritable(file); err != nil {
 			return err
 		}
+	}
+	var reports []*sweep.Report
+	for i, path := range paths {
 		p := a.Progress()
 		opts.Progress = p.Update
-		r, err := sweep.Run(ctx, opts)
+		var r *sweep.Report
+		if opts.Data, err = o.open(ctx, path); err == nil {
+			r, err = sweep.Run(ctx, opts)
+		}
 		p.Done()
+		if err != nil && len(paths) > 1 {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -171,6 +183,26 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error)
 	}
 	opts.Config, opts.Root, opts.Limit, opts.Seed, opts.Workers, opts.Ablate = &r.Config, r.Root, o.limit, o.seed, o.workers, o.ablate
 	return opts, nil
+}
+
+// unreadable adds what to do to an error about a file of questions or cases.
+func unreadable(what string, err error) error {
+	if ken.Hint(err) != "" {
+		return err
+	}
+	code := ken.CodeInvalid
+	if errors.Is(err, fs.ErrNotExist) {
+		code = ken.CodeNotFound
+	}
+	return &ken.Error{Code: code, Msg: what, Err: err, Try: "Correct the file or the path; docs/evals.md describes the format."}
+}
+
+// percent returns an error unless a flag's value is a percentage.
+func percent(flag string, n int) error {
+	if n < 0 || n > 100 {
+		return cli.Usagef("%s: %d is not from 0 to 100", flag, n)
+	}
+	return nil
 }
 
 func assignment(flag, s string) (key, value string, err error) {
@@ -255,12 +287,38 @@ func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	return nil
 }
 
+// checkWritable returns an error if no file can be put at path. "" is no file.
+func checkWritable(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := newFile(&path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// newFile makes a temporary file beside the one that path leads to, and sets path to that.
+func newFile(path *string) (*os.File, error) {
+	real, ok := cli.Replaceable(*path)
+	if !ok {
+		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: *path + " is not a regular file", Try: "Name a file."})
+	}
+	*path = real
+	f, err := os.CreateTemp(filepath.Dir(real), "."+filepath.Base(real)+"-")
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: "write " + real, Err: err, Try: "Check the folder and its permissions."}
+	}
+	return f, nil
+}
+
 // writeFile writes a file under a temporary name and renames it, so that no reader
 // finds a partial file.
 func writeFile(path string, fn func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	f, err := newFile(&path)
 	if err != nil {
-		return &ken.Error{Code: ken.CodeNotFound, Msg: "write " + path, Err: err, Try: "Check the folder and its permissions."}
+		return err
 	}
 	if err := fn(f); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
@@ -280,7 +338,7 @@ func (a *commands) evalCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Say which differences between two sweeps are real",
-		Long: "Read two reports that sweep --json wrote, and compare them question by question: a difference is real when its 95 % " +
+		Long: "Read what sweep --json wrote twice, and compare it question by question, set by set: a difference is real when its 95 % " +
 			"interval, from a paired bootstrap over the questions that both have, leaves zero out. Of many differences without a cause, one " +
 			"in twenty looks real. Latencies are shown and not judged.\n\n" +
 			"With --fail-on-regression, the exit status is 1 when something became worse for real.",
@@ -302,32 +360,82 @@ func (a *commands) evalCompareCommand() *cobra.Command {
 }
 
 func (a *commands) evalCompare(before, after string, seed uint64, fail bool) error {
-	was, err := a.readReport(before)
+	was, err := readReports(before)
 	if err != nil {
 		return err
 	}
-	is, err := a.readReport(after)
+	is, err := readReports(after)
 	if err != nil {
 		return err
 	}
-	c, err := sweep.Compare(was, is, seed)
+	pairs, err := a.pairReports(was, is)
 	if err != nil {
 		return err
 	}
-	err = a.Show(c, func() { fmt.Fprint(a.Out, report.Changes(c)) })
-	if err == nil && fail && c.Regressions() {
+	var list []*sweep.Comparison
+	for _, p := range pairs {
+		c, err := sweep.Compare(p[0], p[1], seed)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p[0].Dataset, err)
+		}
+		list = append(list, c)
+	}
+	if a.JSON && len(list) == 1 {
+		err = a.PrintJSON(list[0])
+	} else {
+		err = a.Show(list, func() {
+			for _, c := range list {
+				if len(list) > 1 {
+					fmt.Fprintf(a.Out, "%s\n", c.Before)
+				}
+				fmt.Fprint(a.Out, report.Changes(c))
+			}
+		})
+	}
+	if err == nil && fail && slices.ContainsFunc(list, (*sweep.Comparison).Regressions) {
 		return &ken.Error{Code: ken.CodeRefused, Msg: "something became worse", Try: "Look at the lines that say worse."}
 	}
 	return err
 }
 
-func (a *commands) readReport(path string) (*sweep.Report, error) {
+// pairReports pairs the reports of two files: two single ones whatever their sets, and lists by the
+// sets' names.
+func (a *commands) pairReports(was, is []*sweep.Report) (pairs [][2]*sweep.Report, err error) {
+	if len(was) == 1 && len(is) == 1 {
+		return [][2]*sweep.Report{{was[0], is[0]}}, nil
+	}
+	at := func(list []*sweep.Report, name string) int {
+		return slices.IndexFunc(list, func(r *sweep.Report) bool { return r.Dataset == name })
+	}
+	var alone []string
+	for _, r := range was {
+		if i := at(is, r.Dataset); i >= 0 {
+			pairs = append(pairs, [2]*sweep.Report{r, is[i]})
+		} else {
+			alone = append(alone, r.Dataset)
+		}
+	}
+	for _, r := range is {
+		if at(was, r.Dataset) < 0 {
+			alone = append(alone, r.Dataset)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "no set is in both files", Try: "Sweep the same sets twice."}
+	}
+	if len(alone) > 0 {
+		fmt.Fprintf(a.Err, "ken: only in one of the files, and left out: %s\n", strings.Join(alone, ", "))
+	}
+	return pairs, nil
+}
+
+func readReports(path string) ([]*sweep.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: "read report", Err: err, Try: "Check the path."}
 	}
 	defer f.Close()
-	r, err := sweep.Read(f)
+	r, err := sweep.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -341,6 +449,9 @@ func (a *commands) keptPaths(name string, sets []string, o sweep.Options) ([]str
 		return nil, nil
 	}
 	if err := o.Config.MakeState(o.Root); err != nil && !errors.Is(err, ken.ErrUnavailable) {
+		return nil, err
+	}
+	if err := cli.HideState(o.Root, o.Config.State(o.Root)); err != nil {
 		return nil, err
 	}
 	paths := make([]string, len(sets))

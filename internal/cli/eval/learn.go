@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/learning"
 )
@@ -47,9 +48,12 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 	if o.data == "" {
 		return cli.Usagef("--data is missing: the path of the cases")
 	}
+	if err := percent("--most-junk", o.mostJunk); err != nil {
+		return err
+	}
 	cases, without, err := learning.Load(o.data, o.texts)
 	if err != nil {
-		return err
+		return unreadable("the cases can't be used", err)
 	}
 	if without > 0 {
 		fmt.Fprintf(a.Err, "SKIPPED: %d cases whose texts are not in %q: name their folder with --texts\n", without, o.texts)
@@ -81,7 +85,8 @@ func (a *commands) evalLearn(ctx context.Context, o *learnOptions) error {
 		return err
 	}
 	if f := learning.Sum(reports); 100*f.Junk > float64(o.mostJunk) {
-		return fmt.Errorf("%.0f %% of the claims are junk, more than %d %%", 100*f.Junk, o.mostJunk)
+		return &ken.Error{Code: ken.CodeRefused, Msg: fmt.Sprintf("%.0f %% of the claims are junk, more than %d %%", 100*f.Junk, o.mostJunk),
+			Try: "Look at the failures with --misses."}
 	}
 	return nil
 }

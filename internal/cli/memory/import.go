@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func formatNames() string { return strings.Join(cli.Words(foreign.Formats()), ",
 
 type importSource struct {
 	path   string
-	name   string // for messages and keys
+	name   string // for messages and sources, see sourceName
 	format foreign.Format
 }
 
@@ -129,7 +130,11 @@ func (a *commands) importFiles(ctx context.Context, files []string, o *importOpt
 			if o.rejects != "" {
 				try = "Correct the lines in " + o.rejects + ", and import that."
 			}
-			return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%d lines were not imported", im.sum.Failed), Try: try}
+			were := " were not imported"
+			if im.sum.Failed == 1 {
+				were = " was not imported"
+			}
+			return &ken.Error{Code: ken.CodeInvalid, Msg: cli.Count(im.sum.Failed, "line") + were, Try: try}
 		}
 		return ctx.Err()
 	})
@@ -152,9 +157,13 @@ func (a *commands) importSources(files []string, o *importOptions) (out []import
 	if o.from != "" && !slices.Contains(foreign.Formats(), given) {
 		return nil, cli.Invalid("--from", fmt.Sprintf("unknown format %q", o.from), "Use one of "+formatNames()+".")
 	}
+	root, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range files {
 		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
-			in, err := folderSources(file, given)
+			in, err := folderSources(root, file, given)
 			if err != nil {
 				return nil, err
 			}
@@ -164,16 +173,38 @@ func (a *commands) importSources(files []string, o *importOptions) (out []import
 		if err := a.CheckInput(file); err != nil {
 			return nil, err
 		}
-		out = append(out, importSource{file, filepath.Base(file), given})
+		name := file
+		if file != "-" {
+			name = sourceName(root, file)
+		}
+		out = append(out, importSource{file, name, given})
 	}
 	return out, nil
 }
 
+// sourceName returns the name that tells a file or folder from others: its path in the project, or
+// outside of it its own name after that of the folder that holds it.
+func sourceName(root, file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		abs = file
+	}
+	dir, base := trust.Real(filepath.Dir(abs)), filepath.Base(abs)
+	if rel, err := filepath.Rel(trust.Real(root), dir); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(filepath.Join(rel, base))
+	}
+	return path.Join(filepath.Base(dir), base)
+}
+
 // folderSources lists the files of a folder that can be imported.
-func folderSources(dir string, format foreign.Format) (out []importSource, err error) {
+func folderSources(root, dir string, format foreign.Format) (out []importSource, err error) {
 	const most = 50_000
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
+	}
+	name := sourceName(root, dir)
+	if trust.Real(root) == trust.Real(dir) {
+		name = "."
 	}
 	var names []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -199,9 +230,9 @@ func folderSources(dir string, format foreign.Format) (out []importSource, err e
 			return nil, &ken.Error{Code: ken.CodeNotFound, Msg: dir + " is a folder that can't be imported", Err: err}
 		}
 	}
-	for _, name := range names {
-		if foreign.Wanted(format, name) {
-			out = append(out, importSource{filepath.Join(dir, filepath.FromSlash(name)), name, format})
+	for _, file := range names {
+		if foreign.Wanted(format, file) {
+			out = append(out, importSource{filepath.Join(dir, filepath.FromSlash(file)), path.Join(name, file), format})
 		}
 	}
 	if len(out) == 0 {
@@ -232,24 +263,43 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 	}
 	defer in.Close()
 	var unknown error
+	var entries []foreign.Item // without an id
+	add := func(it *foreign.Item) {
+		if it.Unvouched {
+			im.sum.Unvouched++
+		}
+		if it.Err == nil && it.History == nil && !o.vouch {
+			it.Err = im.checkPersonsKey(ctx, &it.Claim)
+		}
+		im.add(ctx, src.path, it.Line)
+	}
 	for it := range untilDone(ctx, readSource(in, src, o, &unknown)) {
 		switch {
 		case im.stopped != nil:
 			return nil
 		case it.Skip != "":
 			im.skip(it.Skip)
+		case it.Err == nil && it.ByWords:
+			entries = append(entries, it)
 		default:
-			if it.Unvouched {
-				im.sum.Unvouched++
-			}
-			if it.Err == nil && it.History == nil && !o.vouch {
-				it.Err = im.checkPersonsKey(ctx, &it.Claim)
-			}
-			im.add(ctx, src.path, it.Line)
+			add(&it)
 		}
 	}
 	if ctx.Err() != nil {
 		return nil // the reader may still write to unknown
+	}
+	if len(entries) > 0 && im.versions == nil {
+		if im.versions, err = im.loadVersions(ctx); err != nil {
+			return err
+		}
+	}
+	if len(entries) > 0 {
+		im.versions.match(entries)
+	}
+	for i := range entries {
+		if im.stopped == nil {
+			add(&entries[i])
+		}
 	}
 	return unknown
 }
@@ -265,7 +315,11 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 				return
 			}
 		}
-		options := foreign.Options{Name: src.name, Vouched: o.vouch, Seen: o.seen}
+		name := src.name
+		if !src.format.Instructs() && src.format != foreign.Obsidian {
+			name = path.Base(name) // an export is the same wherever it lies
+		}
+		options := foreign.Options{Name: name, Vouched: o.vouch, Seen: o.seen}
 		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownRules(src.path) {
 			options.Word = ken.FromHumanAssertion(cli.CurrentUser(), time.Time{}, "")
 		}

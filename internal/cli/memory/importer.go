@@ -85,6 +85,7 @@ type importer struct {
 
 	dry         func(*ken.Claim) // called with each claim instead of writing it; nil writes
 	dryKeys     map[string]bool  // keys that dry was called with
+	versions    *versions        // nil until a file has entries without an id
 	keepRejects bool
 	rejects     [][]byte // rejected entries, as JSON
 
@@ -155,7 +156,7 @@ func (im *importer) checkPersonsKey(ctx context.Context, c *ken.Claim) error {
 	if err != nil {
 		return err
 	}
-	if had.Text == c.Text || !had.Constraint && !had.Approved() && had.Support(nil).Trust != ken.TrustOperator {
+	if had.Text == c.Text || !personsWords(&had) {
 		return nil
 	}
 	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote the claim with this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}

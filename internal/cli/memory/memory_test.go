@@ -203,3 +203,28 @@ func TestOwnRules(t *testing.T) {
 		t.Error("GEMINI.md is kept with other dotfiles, and is not the user's word")
 	}
 }
+
+// An edited sentence is told from another one, in any script.
+func TestLikeness(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"The index is rebuilt at 02:30.", "The index is rebuilt at 03:15.", true},
+		{"Ask Mira before you order disks.", "Ask Otto before you order disks.", true},
+		{"Run `make test` before every commit.", "Run `make check` before every commit and push.", true},
+		{"Die Heizung ist seit Ostern defekt.", "Die Heizung ist seit Pfingsten defekt.", true},
+		{"会议在每周二上午十点举行。", "会议在每周四上午十点举行。", true},
+		{"サーバーは東京にあります。", "サーバーは大阪にあります。", true},
+		{"The gate code is changed monthly.", "Only Hanna may sign customs papers.", false},
+		{"Use tabs.", "Deploys are on Monday.", false},
+		{"Das Klavier wird gestimmt.", "Der Bagger gehört der Gemeinde.", false},
+		{"会议在每周二上午十点举行。", "数据库每晚备份一次。", false},
+		{"x", "x", false},
+		{"", "The gate code.", false},
+	} {
+		if got := likeness(tt.a, tt.b); got > 0.5 != tt.same || got != likeness(tt.b, tt.a) {
+			t.Errorf("%q and %q: %.2f", tt.a, tt.b, got)
+		}
+	}
+}

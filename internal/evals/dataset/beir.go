@@ -14,6 +14,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,11 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	strangers := len(judged)
 	for _, q := range asked {
+		if _, ok := judged[q.ID]; ok {
+			strangers--
+		}
 		switch relevant, ok := judged[q.ID]; {
 		case ok:
 			q.Relevant, q.Judged = positive(relevant), true
@@ -56,6 +61,13 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 			q.Judged = true
 		}
 		s.Queries = append(s.Queries, q)
+	}
+	switch {
+	case strangers > 0 && strangers == len(judged) && len(asked) > 0:
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: qrelsDir, Msg: "none of the questions that are judged is in " + queriesFile,
+			Try: "Check the columns: question, record, score."}
+	case strangers > 0:
+		s.Notes = append(s.Notes, fmt.Sprintf("questions that are judged, and not in %s: %d", queriesFile, strangers))
 	}
 	s.Notes = append(s.Notes, noteUnjudged(s.Queries)...)
 	return s, nil
@@ -179,6 +191,9 @@ func splits(dir string) (names []string, err error) {
 			names = append(names, name)
 		}
 	}
+	if len(names) == 0 && len(entries) > 0 {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: qrelsDir, Msg: "no file is called .tsv, and other names are not read", Try: "Rename " + entries[0].Name() + " to test.tsv."}
+	}
 	return names, nil
 }
 
@@ -261,7 +276,19 @@ func (l *line) decode(v any) error {
 // explain describes an error of encoding/json, with the field that is wrong.
 func explain(err error) (field, msg string) {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return kind.Field, "a " + kind.Value + " where " + kind.Type.String() + " belongs"
+		value, want := "a "+kind.Value, "text"
+		if kind.Value == "array" || kind.Value == "object" {
+			value = "an " + kind.Value
+		}
+		switch kind.Type.Kind() {
+		case reflect.Struct, reflect.Map:
+			want = "an object"
+		case reflect.Slice:
+			want = "a list"
+		case reflect.Bool:
+			want = "true or false"
+		}
+		return kind.Field, value + " where " + want + " belongs"
 	}
 	return "", "not valid JSON: " + err.Error()
 }

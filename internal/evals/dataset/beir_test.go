@@ -101,7 +101,7 @@ func TestFaultsHaveAPlace(t *testing.T) {
 	for _, tt := range []struct{ file, text, want string }{
 		{"corpus.jsonl", twoRecords + "\n{\n", "corpus.jsonl, line 4: not valid JSON"},
 		{"corpus.jsonl", `{"text": "x"}`, "_id: corpus.jsonl, line 1: is missing"},
-		{"corpus.jsonl", `{"_id": "a", "text": 3}`, "text: corpus.jsonl, line 1: a number where string belongs"},
+		{"corpus.jsonl", `{"_id": "a", "text": 3}`, "text: corpus.jsonl, line 1: a number where text belongs"},
 		{"corpus.jsonl", `{"_id": ["a"], "text": "x"}`, "line 1: not valid JSON: a list"},
 		{"corpus.jsonl", `{"_id": "a", "text": "x", "metadata": {"date": "yesterday"}}`, "metadata.date: corpus.jsonl, line 1: a date"},
 		{"corpus.jsonl", "{\"_id\": \"a\", \"text\": \"\xff\"}", "corpus.jsonl, line 1: not valid UTF-8"},
@@ -110,6 +110,8 @@ func TestFaultsHaveAPlace(t *testing.T) {
 		{"queries.jsonl", fourQuestions + `{"_id": "q1", "text": "again"}`, `_id: two questions have the id "q1"`},
 		{"queries.jsonl", `{"_id": "q1", "text": "x", "metadata": {"conv": "c"}}` + "\n" + `{"_id": "q2", "text": "x"}`, "metadata.conv: question \"q1\" names a conversation and \"q2\" does not"},
 		{"queries.jsonl", "", "there are no questions"},
+		{"corpus.jsonl", `[{"_id": "a", "text": "x"}]`, "line 1: an array where an object belongs"},
+		{"qrels/test.tsv", "a\tq1\t1\nb\tq2\t1\n", "qrels: none of the questions that are judged is in queries.jsonl"},
 		{"qrels/test.tsv", "q1\ta\t1\nq1\tb\tmany\n", "score: test.tsv, line 2: \"many\" is not a whole number"},
 		{"qrels/test.tsv", "q1\ta\t1\nq1\tb\n", "test.tsv, line 2: 2 columns"},
 		{"qrels/test.tsv", "q1\ta\t1\nq1\tb\t0.5\n", "score: test.tsv, line 2"},
@@ -132,6 +134,28 @@ func TestFaultsHaveAPlace(t *testing.T) {
 		if !errors.Is(err, ken.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v (try %q), want %q", tt.file, err, ken.Hint(err), tt.want)
 		}
+	}
+}
+
+// What the set doesn't say about its questions, and says about others, is told.
+func TestNotesOnJudgements(t *testing.T) {
+	const two = `{"_id": "q1", "text": "what?"}
+{"_id": "q2", "text": "who?"}
+`
+	for _, tt := range []struct{ qrels, want string }{
+		{"q1\ta\t1\nq2\ta\t1\n", ""},
+		{"q1\ta\t1\nq2\ta\t1\nq7\ta\t1\n", "questions that are judged, and not in queries.jsonl: 1"},
+		{"query-id\tcorpus-id\tscore\n", "the set says of no question what is relevant, so only latency is measured"},
+		{"", "the set says of no question what is relevant, so only latency is measured"},
+	} {
+		s := open1(t, folder(t, "corpus.jsonl", twoRecords, "queries.jsonl", two, "qrels/test.tsv", tt.qrels), Options{})
+		if got := strings.Join(s.Notes, "; "); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.qrels, got, tt.want)
+		}
+	}
+	_, err := Open(t.Context(), folder(t, "corpus.jsonl", twoRecords, "queries.jsonl", two, "qrels/test.qrels", "q1\ta\t1\n"), Options{})
+	if !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) != "Rename test.qrels to test.tsv." {
+		t.Errorf("another name: %v (%s)", err, ken.Hint(err))
 	}
 }
 

@@ -57,6 +57,9 @@ func Open(ctx context.Context, path string, o Options) (*Set, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(s.Queries, func(q Query) bool { return q.Judged }) {
+		s.Notes = append(s.Notes, "the set says of no question what is relevant, so only latency is measured")
+	}
 	return s, nil
 }
 

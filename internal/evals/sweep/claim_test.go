@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -50,5 +52,38 @@ func TestClock(t *testing.T) {
 	var undated clock
 	if a, b := undated.at(time.Time{}), undated.at(time.Time{}); !a.Equal(epoch) || b.Sub(a) != time.Second {
 		t.Errorf("without dates: %v, %v", a, b)
+	}
+}
+
+// Questions about an export name its claims by id or key, and both count as one.
+func TestQuestionsNameClaimsByKey(t *testing.T) {
+	dir := t.TempDir()
+	const lamp, boat = "01900000-0000-7000-8000-000000000001", "01900000-0000-7000-8000-000000000002"
+	for name, text := range map[string]string{
+		"claims.jsonl": `{"id": "` + lamp + `", "key": "lamp", "text": "The lamp in the hall needs a new bulb.", "session": "s1"}
+{"id": "` + boat + `", "key": "boat", "text": "The boat is moored at the north jetty."}
+`,
+		"queries.jsonl": `{"_id": "q1", "text": "What does the lamp in the hall need?", "relevant": ["lamp"]}
+{"_id": "q2", "text": "Where is the boat moored?", "relevant": {"boat": 1, "` + boat + `": 2}}
+{"_id": "q3", "text": "Where is the boat moored at night?", "relevant": ["nowhere"]}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, level := range []dataset.Level{dataset.LevelRecord, dataset.LevelSession} {
+		set, err := dataset.Open(t.Context(), dir, dataset.Options{Level: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := sweepOf(t, Options{Data: set, Modes: []Mode{ModeKeyword}})
+		for id, want := range map[string]float64{"q1": 1, "q2": 1, "q3": 0} {
+			if a := found(t, r, "keyword", id); a.Values["recall@5"] != want || a.Values["mrr"] != want || a.Values["block_recall"] != want {
+				t.Errorf("%s, %s: %+v", level, id, a)
+			}
+		}
+		if set.Queries[0].Relevant["lamp"] != 1 {
+			t.Errorf("the data set was changed: %+v", set.Queries[0])
+		}
 	}
 }

@@ -90,6 +90,10 @@ func Compare(before, after *Report, seed uint64) (*Comparison, error) {
 		a, b := before.Modes[pair[0]], after.Modes[pair[1]]
 		c.Latency = append(c.Latency, Latency{pair.name(), [2]float64{a.Values["p50_ms"], a.Values["p99_ms"]}, [2]float64{b.Values["p50_ms"], b.Values["p99_ms"]}})
 	}
+	if len(c.Changes) == 0 {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "per_query", Msg: "no question is judged in both reports, so there is nothing to compare",
+			Try: "Say what is relevant to the questions, in qrels or in queries.jsonl."}
+	}
 	return c, nil
 }
 

@@ -66,6 +66,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Two reports without a judged question in common say nothing, and no test may pass by that.
+func TestNothingToCompareIsAnError(t *testing.T) {
+	none := reported("mrr", map[string][]float64{"keyword": constant(3, math.NaN())}, numbered(3)...)
+	if _, err := Compare(none, none, 1); !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
+		t.Errorf("%v", err)
+	}
+}
+
 // Less silence over questions with an answer is better, and more over the others.
 func TestCompareKnowsWhatIsWorse(t *testing.T) {
 	for measure, worse := range map[string]bool{"silenced": true, "abstain": false, "mrr": false} {

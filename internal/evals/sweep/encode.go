@@ -226,11 +226,38 @@ func (p *PerQuery) lines() ([]byte, error) {
 	return b.Bytes(), failed
 }
 
+// ReadAll reads one report, or a list of those of several sets. Anything else is ErrInvalid.
+func ReadAll(rd io.Reader) ([]*Report, error) {
+	var all json.RawMessage
+	if err := json.NewDecoder(rd).Decode(&all); err != nil {
+		return nil, notReport(err)
+	}
+	list := []json.RawMessage{all}
+	if all[0] == '[' {
+		if err := json.Unmarshal(all, &list); err != nil || len(list) == 0 {
+			return nil, notReport(err)
+		}
+	}
+	var out []*Report
+	for _, raw := range list {
+		r, err := Read(bytes.NewReader(raw))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func notReport(err error) error {
+	return &ken.Error{Code: ken.CodeInvalid, Msg: "not a report of ken eval sweep --json", Err: err, Try: "Write one with ken eval sweep --json."}
+}
+
 // Read reads a report that Write wrote. Anything else is ErrInvalid.
 func Read(rd io.Reader) (*Report, error) {
 	var r Report
 	if err := json.NewDecoder(rd).Decode(&r); err != nil {
-		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "not a report of ken eval sweep --json", Err: err, Try: "Write one with ken eval sweep --json."}
+		return nil, notReport(err)
 	}
 	if len(r.Modes) == 0 {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "not a report of ken eval sweep --json", Try: "Write one with ken eval sweep --json."}

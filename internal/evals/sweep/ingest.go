@@ -136,9 +136,9 @@ func (o *owner) take(r *dataset.Record, sessions bool) error {
 			return &ken.Error{Code: ken.CodeInvalid, Field: "_id", Msg: fmt.Sprintf("%s: a second record with the id %q", r.Place, name), Try: "Give every record an id of its own."}
 		}
 		o.claims[name] = in.Claim.ID
-		if sessions && r.Session != "" {
-			o.session[name] = r.Session
-		}
+	}
+	if sessions && r.Session != "" {
+		o.session[r.ID] = r.Session
 	}
 	o.records[in.Claim.ID] = r.ID
 	o.waiting, o.places = append(o.waiting, in), append(o.places, r.Place)
@@ -154,6 +154,26 @@ func (c *corpus) flush(ctx context.Context, l *middleware.Layer) error {
 		}
 		return c.write(ctx, l, o)
 	})
+}
+
+// named returns the set with questions that name each relevant record by its own id. A
+// question may also name an exported claim by its key.
+func (c *corpus) named(set *dataset.Set) *dataset.Set {
+	out := *set
+	out.Queries = slices.Clone(set.Queries)
+	for i := range out.Queries {
+		q := &out.Queries[i]
+		if len(q.Relevant) == 0 {
+			continue
+		}
+		o, relevant := c.owners[ownerOf(q)], make(map[string]int, len(q.Relevant))
+		for name, grade := range q.Relevant {
+			id := cmp.Or(o.records[o.claims[name]], name)
+			relevant[id] = max(relevant[id], grade)
+		}
+		q.Relevant = relevant
+	}
+	return &out
 }
 
 func (c *corpus) write(ctx context.Context, l *middleware.Layer, o *owner) error {

@@ -70,8 +70,15 @@ func (s *sweep) run(ctx context.Context, all []variant, start time.Time) (*Repor
 		return nil, err
 	}
 	s.now = s.corpus.now()
-	runs := make([]run, len(all))
+	s.set = s.corpus.named(s.set)
 	written, refused, reason := s.corpus.sum()
+	if written == 0 {
+		if reason != "" {
+			reason = "; the first was refused at " + reason
+		}
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "data", Msg: "no record of " + s.set.Name + " could be stored" + reason, Try: "Check the set's records."}
+	}
+	runs := make([]run, len(all))
 	r := &Report{Dataset: s.set.Name, Owners: len(s.corpus.order), Corpus: written, Refused: refused,
 		Seed: s.o.Seed, Workers: s.o.Workers, Notes: append([]string{}, s.set.Notes...), Faults: map[string][]Fault{}}
 	if refused > 0 {

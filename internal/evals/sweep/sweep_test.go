@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
@@ -255,5 +256,19 @@ func TestFaultsAreListed(t *testing.T) {
 	if len(f.Wanted) != 2 || f.Wanted[0].ID != "a1" || f.Wanted[0].Rank != 1 || f.Wanted[1].Rank != 0 || !strings.HasPrefix(f.Wanted[1].Text, "Invoices") ||
 		len(f.Found) == 0 || !f.Found[0].Good {
 		t.Errorf("fault %+v", f)
+	}
+}
+
+// A set without records measures nothing.
+func TestNoRecordIsAnError(t *testing.T) {
+	for corpus, want := range map[string]string{
+		"":                                 "no record of small could be stored",
+		`{"_id": "a1", "text": ""}` + "\n": "could be stored; the first was refused at corpus.jsonl:1: text: empty",
+	} {
+		set := small(t, dataset.Options{}, map[string]string{"corpus.jsonl": corpus, "queries.jsonl": `{"_id": "q1", "text": "Who?"}` + "\n"})
+		_, err := Run(t.Context(), Options{Data: set, Temp: t.TempDir(), Root: t.TempDir(), Embedder: embedtest.Bag{}})
+		if !errors.Is(err, ken.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", corpus, err)
+		}
 	}
 }

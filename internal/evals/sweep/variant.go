@@ -162,7 +162,11 @@ func Resolve(name string, values ...string) (string, error) {
 		_, err := config.Default().Get(name) // its error names the nearest key
 		return "", err
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "several keys have this ending", Try: "Write one of " + strings.Join(ends, ", ") + "."}
+	msg := "several keys have this ending"
+	if len(fits) == 0 {
+		msg += ", and none of them takes " + strings.Join(values, ", ")
+	}
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: msg, Try: "Write one of " + strings.Join(ends, ", ") + "."}
 }
 
 func accepts(key string, values []string) bool {

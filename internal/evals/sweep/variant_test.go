@@ -70,6 +70,9 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s %v: %q, %v, want %s", tt.name, tt.values, got, err, tt.want)
 		}
 	}
+	if _, err := Resolve("floor", "a", "0.2"); err == nil || !strings.Contains(err.Error(), "none of them takes a, 0.2") {
+		t.Errorf("a value for no key: %v", err)
+	}
 	for name, want := range map[string]string{"floor": "several keys", "rrfk": "unknown key", "": "unknown key"} {
 		if got, err := Resolve(name); !errors.Is(err, ken.ErrInvalid) || !strings.Contains(err.Error(), want) || ken.Hint(err) == "" {
 			t.Errorf("%q: %q, %v, want %q", name, got, err, want)

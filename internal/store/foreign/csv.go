@@ -45,6 +45,13 @@ func (out *output) csv(text string) {
 		}
 		names[i] = "text"
 	}
+	for i, name := range names {
+		if name != "" && slices.Contains(names[:i], name) {
+			out.fail(1, invalid(name, "two columns have this name", "Rename one of them."), nil)
+			return
+		}
+	}
+	open := unclosed(text, r.Comma)
 	for !out.ended {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -55,7 +62,29 @@ func (out *output) csv(text string) {
 			return
 		}
 		line, _ := r.FieldPos(0)
+		if line == open {
+			out.fail(line, tableError(csv.ErrQuote), nil)
+			return
+		}
 		out.row(line, names, row)
+	}
+}
+
+// unclosed returns the line of a row that a missing quotation mark extends to the end of the table;
+// 0 if there is none.
+func unclosed(text string, comma rune) int {
+	lines := strings.Split(text, "\n")
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.ReuseRecord = comma, -1, true
+	for {
+		_, err := r.Read()
+		e, ok := errors.AsType[*csv.ParseError](err)
+		switch {
+		case ok && errors.Is(e.Err, csv.ErrQuote) && e.Line <= len(lines) && e.Column > len(lines[e.Line-1]):
+			return e.StartLine
+		case err != nil && !ok:
+			return 0
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
@@ -70,6 +71,9 @@ type Item struct {
 	// Unvouched says that the entry claimed something that only a person can vouch for, which was
 	// removed.
 	Unvouched bool
+	// ByWords says that the claim's key was computed from its words: an edited entry has another
+	// key.
+	ByWords bool
 }
 
 // MaxFile is the maximum length of a file, in bytes.
@@ -211,7 +215,7 @@ func (out *output) put(n int, c ken.Claim, id string) {
 	case len(c.Evidence) == 0:
 		c.Evidence = []ken.Evidence{ken.FromArtifact("import:"+out.o.Name, out.o.Name)}
 	}
-	it := Item{Line: jsonl.Line{N: n, Claim: c, Err: c.Validate()}}
+	it := Item{Line: jsonl.Line{N: n, Claim: c, Err: c.Validate()}, ByWords: id == ""}
 	switch {
 	case it.Err != nil:
 		it.Raw, _ = json.Marshal(map[string]any{"text": c.Text, "heading": c.Heading, "key": c.Key}) // strings can't fail
@@ -247,6 +251,11 @@ func contentKey(format string, parts ...string) string {
 	const length = 12 // bytes, enough to avoid collisions among one person's entries
 	return format + ":" + hex.EncodeToString(sum[:length])
 }
+
+// KeyOfWords reports whether a claim's key was computed from the words of an entry.
+func KeyOfWords(key string) bool { return keyOfWords.MatchString(key) }
+
+var keyOfWords = lazyregexp.New(`^(mem0|zep|letta|chatgpt|claude-code|cursor|obsidian):[0-9a-f]{24}(@|$)`)
 
 func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}

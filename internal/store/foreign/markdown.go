@@ -30,13 +30,18 @@ func (out *output) markdown(text string) {
 		}
 		c := ken.Claim{Text: s.text, Heading: s.heading, Entities: s.links, Tags: head["tags"]}
 		if out.format == Obsidian {
-			c.Heading = joined(title, s.heading)
+			if c.Heading != title && !strings.HasPrefix(c.Heading, title+separator) {
+				c.Heading = joined(title, s.heading)
+			}
 		} else if c.Heading == "" && len(head["description"]) > 0 {
 			c.Heading = head["description"][0]
 		}
 		out.put(n, c, "")
 	}
 }
+
+// separator is between a section's heading and those within it.
+const separator = " › "
 
 func joined(parts ...string) string {
 	var out []string
@@ -45,7 +50,7 @@ func joined(parts ...string) string {
 			out = append(out, p)
 		}
 	}
-	return strings.Join(out, " › ")
+	return strings.Join(out, separator)
 }
 
 // frontMatter splits the fields at the top of a note from its text, and returns the number of

@@ -184,13 +184,20 @@ func (l *lookup) groups() {
 	}
 }
 
-// file returns names that the file in the claim's evidence may be named after.
+// file returns names that the file in the claim's evidence may be named after. An imported file
+// may be a note about what its name says. Other imported files, and those with names in capitals
+// such as CLAUDE.md, are named after a format.
 func (r *reader) file() []string {
 	for i := range r.claim.Evidence {
-		if p := r.claim.Evidence[i].Path; p != "" {
+		e := &r.claim.Evidence[i]
+		if p := e.Path; p != "" {
 			base := p[strings.LastIndexByte(p, '/')+1:]
+			ext := ""
 			if dot := strings.LastIndexByte(base, '.'); dot > 0 {
-				base = base[:dot]
+				base, ext = base[:dot], base[dot:]
+			}
+			if imported(e) && (ext != ".md" || base == strings.ToUpper(base)) {
+				continue
 			}
 			return Variants(base)
 		}

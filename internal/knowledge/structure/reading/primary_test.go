@@ -232,3 +232,27 @@ func TestVerbsAreNoNames(t *testing.T) {
 		}
 	}
 }
+
+// An imported file holds claims and is not what they are about, unless it is a note whose name is known.
+func TestAnImportedFileIsNoSubject(t *testing.T) {
+	known := names{"atlas": true, "claude": true, "mem0": true, "garden": true}
+	for _, tc := range []struct{ file, text, want string }{
+		{"CLAUDE.md", "Run it before every commit.", ""},
+		{"GARDEN.md", "It is done twice a week.", ""},
+		{"mem0.json", "It must never be deleted.", ""},
+		{"atlas.csv", "It is rebuilt every night.", ""},
+		{"notes/unknown.md", "It is rebuilt every night.", ""},
+		{"Projects/Atlas.md", "It is rebuilt every night.", "atlas"},
+		{"Garden.md", "Water twice a week.", "garden"},
+	} {
+		c := claim(tc.text)
+		c.Evidence = []ken.Evidence{ken.FromArtifact("import:"+tc.file, tc.file)}
+		got := ""
+		if r := reading.Read(&c, known); len(r.Entities) > 0 {
+			got = r.Entities[0].Name
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q is about %q, want %q", tc.file, tc.text, got, tc.want)
+		}
+	}
+}

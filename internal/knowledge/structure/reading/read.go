@@ -418,9 +418,17 @@ func TypeOf(name string) Type {
 	return Unknown
 }
 
-// evidence returns the file in the claim's evidence, if there is one.
+// imported reports whether evidence is a file that only held the claim, such as an export.
+func imported(e *ken.Evidence) bool {
+	return e.Kind == ken.EvidenceArtifact && strings.HasPrefix(e.ArtifactID, "import:")
+}
+
+// evidence returns the file in the claim's evidence, if there is one that the claim may be about.
 func (r *reader) evidence() found {
 	for _, e := range r.claim.Evidence {
+		if imported(&e) {
+			continue
+		}
 		if name := analysis.Entity(e.Path); name != "" {
 			return found{Mention: Mention{Name: name, Display: e.Path, Type: System, Confidence: ByEvidence}}
 		}
