@@ -308,6 +308,33 @@ func (broken) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 func (broken) Dim() int { return 3 }
 
+// A text without a word that the built-in table knows lacks nothing, also after the store was opened
+// again: EmbedMissing could give it no vector.
+func TestATextOfUnknownWordsLacksNoVector(t *testing.T) {
+	table, err := builtin.Open()
+	must(t, err)
+	dir := t.TempDir()
+	for _, opened := range []string{"first", "again"} {
+		s := open(t, dir, bolt.Options{Embedder: table, NoSync: true})
+		if opened == "first" {
+			claims := manyClaims(2)
+			claims[0].Claim.Text, claims[1].Claim.Text = "ⵣⵣⵣⵣ ⴰⴰⴰⴰ", "the mailer retries three times"
+			for _, o := range s.Import(t.Context(), claims) {
+				must(t, o.Err)
+			}
+		}
+		if have, total := s.Coverage(); have != 2 || total != 2 {
+			t.Errorf("opened %s: %d of %d records have a vector", opened, have, total)
+		}
+		q, err := table.Embed(t.Context(), []string{"the mailer"})
+		must(t, err)
+		if res, err := s.Vector(t.Context(), q[0], &ken.Filter{}, 5); err != nil || len(res.Hits) != 1 {
+			t.Errorf("opened %s: the search found %v, %v", opened, res.Hits, err)
+		}
+		must(t, s.Close())
+	}
+}
+
 // A service that answers the same vector for every text gives none: searches by it would find
 // anything.
 func TestConstantVectorsAreRefused(t *testing.T) {

@@ -79,7 +79,7 @@ func (v *vectors) load(t *table) error {
 			return
 		}
 		for _, ref := range append(twins[h], ref) {
-			if v.index.Set(ref, vec) == nil {
+			if vec == nil || v.index.Set(ref, vec) == nil {
 				delete(v.missing, ref)
 			}
 		}
@@ -175,12 +175,15 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 		return err
 	}
 	recs := make([]vector.Record, 0, len(vecs))
+	lasting := embed.IsInline(v.e) && v.e.Dim() > 0 // a table never learns a word; another embedder is asked again
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, vec := range vecs {
 		if vec == nil {
 			v.blank[hashes[i]] = struct{}{}
-			continue
+			if !lasting {
+				continue
+			}
 		}
 		recs = append(recs, vector.Record{Hash: hashes[i], Vec: vec})
 		v.ahead[hashes[i]] = struct{}{}
@@ -189,7 +192,7 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 		return nil
 	}
 	if v.file == nil {
-		if err := v.open(len(recs[0].Vec), nil); err != nil {
+		if err := v.open(cmp.Or(v.e.Dim(), len(recs[0].Vec)), nil); err != nil {
 			return err
 		}
 	}
@@ -246,18 +249,20 @@ func (v *vectors) attach(ref store.Ref, hash [16]byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.ahead, hash)
+	_, blank := v.blank[hash]
 	if v.file != nil {
 		vec, ok, err := v.file.Get(nil, hash)
 		if err != nil {
 			return fmt.Errorf("read vector: %w", err)
 		}
-		if ok {
+		if vec != nil {
 			delete(v.missing, ref)
 			return v.index.Set(ref, vec)
 		}
 		v.index.Delete(ref) // the text changed
+		blank = blank || ok
 	}
-	if _, blank := v.blank[hash]; blank {
+	if blank {
 		delete(v.missing, ref)
 	} else {
 		v.missing[ref] = struct{}{}

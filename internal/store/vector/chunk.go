@@ -190,8 +190,7 @@ func (f *File) scan(r *bufio.Reader, size int64, each func(Hash, []float32)) err
 		default:
 			f.at[h] = f.end
 			if each != nil {
-				vectorOf(vec, record)
-				each(h, vec)
+				each(h, vectorOf(vec, record))
 			}
 		}
 		f.end += step

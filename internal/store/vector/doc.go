@@ -43,6 +43,7 @@
 //	16          4     CRC-32C of the hash and the vector
 //	20          4D    the vector, IEEE 754 single precision
 //
-// An erased record is all zeros except for the checksum, so the zero hash is never
-// used. Bytes after the last complete record come from an interrupted write.
+// A vector of zeros says that the model has none for the content, such as a text without a
+// word that it knows. An erased record is all zeros except for the checksum, so the zero hash
+// is never used. Bytes after the last complete record come from an interrupted write.
 package vector

@@ -23,15 +23,16 @@ type Hash [16]byte
 // Record is one vector of a file.
 type Record struct {
 	Hash Hash
-	Vec  []float32 // unit length
+	Vec  []float32 // unit length; nil if the model has none for the content
 }
 
 // FileOptions describes the content of a file.
 type FileOptions struct {
 	Model string // its full name, 1 to 1024 bytes
 	Dim   int    // 1 to 65535
-	// Each is called by OpenFile for every vector, in the file's order. vec is only
-	// valid during the call. If Each is nil, only the hashes are read.
+	// Each is called by OpenFile for every record, in the file's order. vec is only
+	// valid during the call, and nil if the model has none for the content. If Each is
+	// nil, only the hashes are read.
 	Each func(h Hash, vec []float32)
 }
 
@@ -85,8 +86,8 @@ func (f *File) Has(h Hash) bool {
 }
 
 // Get reads a vector into dst, which it grows when needed; ok is false when the file
-// does not have it. A record that was damaged since the file was opened is an
-// ErrCorrupt.
+// does not have it. The vector is nil if the model has none for the content. A record that
+// was damaged since the file was opened is an ErrCorrupt.
 func (f *File) Get(dst []float32, h Hash) (vec []float32, ok bool, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -101,9 +102,7 @@ func (f *File) Get(dst []float32, h Hash) (vec []float32, ok bool, err error) {
 	if got, sound := decode(record); !sound || got != h {
 		return dst, false, &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "a vector's checksum is wrong", Try: "Reopen the store."}
 	}
-	dst = slices.Grow(dst[:0], f.head.dim)[:f.head.dim]
-	vectorOf(dst, record)
-	return dst, true, nil
+	return vectorOf(slices.Grow(dst[:0], f.head.dim)[:f.head.dim], record), true, nil
 }
 
 // writeBytes is the number of bytes that Append writes at once.
@@ -116,6 +115,9 @@ func (f *File) Append(recs ...Record) error {
 	for i, r := range recs {
 		if r.Hash == (Hash{}) {
 			return &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("record %d", i), Msg: "no hash"}
+		}
+		if r.Vec == nil {
+			continue
 		}
 		if err := check(r.Vec, f.head.dim); err != nil {
 			return fmt.Errorf("record %d: %w", i, err)
@@ -257,7 +259,7 @@ func readHeader(r io.Reader) (header, error) {
 	return h, h.validate()
 }
 
-// appendRecord appends a record's bytes. A nil vec makes an erased record.
+// appendRecord appends a record's bytes. A nil vec becomes zeros.
 func (h header) appendRecord(b []byte, hash Hash, vec []float32) []byte {
 	start := len(b)
 	b = append(b, hash[:]...)
@@ -283,10 +285,17 @@ func decode(record []byte) (hash Hash, ok bool) {
 	return hash, binary.LittleEndian.Uint32(record[16:]) == recordSum(record)
 }
 
-// vectorOf reads a record's vector into dst, which has the right length.
-func vectorOf(dst []float32, record []byte) {
-	b := record[fixedBytes:]
+// vectorOf reads a record's vector into dst, which has the right length. It returns nil if the record
+// has no vector.
+func vectorOf(dst []float32, record []byte) []float32 {
+	b, any := record[fixedBytes:], uint32(0)
 	for i := range dst {
-		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		bits := binary.LittleEndian.Uint32(b[4*i:])
+		any |= bits
+		dst[i] = math.Float32frombits(bits)
 	}
+	if any == 0 {
+		return nil
+	}
+	return dst
 }

@@ -268,7 +268,7 @@ func TestAppendRefusesWhatIsNoVector(t *testing.T) {
 		"NaN":             {hashOf(1), nan},
 		"infinite":        {hashOf(1), []float32{float32(math.Inf(1)), 0, 0, 0}},
 		"zero":            {hashOf(1), make([]float32, 4)},
-		"nil":             {hashOf(1), nil},
+		"empty":           {hashOf(1), []float32{}},
 		"long":            {hashOf(1), []float32{1, 1, 0, 0}},
 	} {
 		f := openFile(t, filepath.Join(t.TempDir(), "v"), small)
@@ -278,6 +278,26 @@ func TestAppendRefusesWhatIsNoVector(t *testing.T) {
 		if f.Len() != 0 {
 			t.Errorf("%s: the sound record was written", name)
 		}
+	}
+}
+
+// A content for which the model has no vector is known again, and can be erased.
+func TestFileKnowsWhatHasNoVector(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "v")
+	f := openFile(t, path, small)
+	if err := f.Append(Record{hashOf(0), nil}, Record{hashOf(1), axis(1)}, Record{Hash: hashOf(2)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := contents(t, path)
+	if vec, ok := got[hashOf(0)]; !ok || vec != nil || got[hashOf(1)] == nil || len(got) != 3 {
+		t.Errorf("read %v", got)
+	}
+	f = openFile(t, path, small)
+	if err := f.Erase(hashOf(0)); err != nil || f.Has(hashOf(0)) || !f.Has(hashOf(2)) {
+		t.Errorf("after erasing one: %v, %v", err, f.Hashes())
 	}
 }
 
