@@ -37,6 +37,9 @@ func (r *reader) judged(rules found) found {
 	if r.answer > 0 {
 		most = r.answer
 	}
+	if r.otherScript {
+		most = 0
+	}
 	for from, n := r.body, 0; from < most && n < 2; from, n = r.end(from), n+1 {
 		to := from
 		for to < r.end(from) && !r.words[to].aside {

@@ -1,8 +1,10 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -62,6 +64,7 @@ var foreignWords = sync.OnceValue(func() map[string][2]uint8 {
 // recognise determines the language of the text by its function words, and marks them, so
 // that they are no part of a name.
 func (r *reader) recognise() {
+	r.otherScript = otherScript(r.text)
 	var hits [tongues]int
 	for i := range r.words {
 		w := &r.words[i]
@@ -114,6 +117,22 @@ func head(low string) string {
 	return low
 }
 
+// otherScript reports whether most letters of a text are of a script in which no language is known, as in
+// Arabic or Korean. A sentence has no noun phrases then, only what is written as a name.
+func otherScript(text string) bool {
+	others := 0
+	for _, c := range text {
+		switch {
+		case c < utf8.RuneSelf && !letter(byte(c)), !unicode.IsLetter(c):
+		case unicode.In(c, unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			others--
+		default:
+			others++
+		}
+	}
+	return others > 0
+}
+
 // maxTopic is the maximum length of a topic in a script without spaces, in runes.
 const maxTopic = 8
 
@@ -125,7 +144,8 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 	if !strings.ContainsFunc(text, analysis.Unspaced) {
 		return Mention{}, false
 	}
-	if n := utf8.RuneCountInString(text); n <= maxTopic && !strings.ContainsAny(text, "はがをのでにと、。，,是在要不了让把被给说加的改换") && !strings.ContainsFunc(text, counting) {
+	korean := strings.ContainsFunc(text, hangul)
+	if n := utf8.RuneCountInString(text); n > 1 && n <= maxTopic && !korean && !strings.ContainsAny(text, "はがをのでにとへも、。，,是在要不了让把被给说加的改换也想吧吗呢谁我你他她") && !strings.ContainsFunc(text, counting) {
 		return Mention{Name: w.name, Display: text, Type: Unknown, Confidence: BySubject}, true
 	}
 	for k := 0; k < len(text); { // names in Latin letters
@@ -145,10 +165,36 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 		}
 		k = j
 	}
-	if t := topic(text); t != "" {
+	if t := topic(text); t != "" && !korean {
 		return Mention{Name: analysis.Entity(t), Display: t, Type: Unknown, Confidence: BySubject}, true
 	}
 	return Mention{}, true
+}
+
+func hangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }
+
+// korean returns the topic with which a sentence in Korean begins, without its particle, and its number
+// of words; 0 for none.
+func (r *reader) korean(i int) (Mention, int) {
+	if !r.words[i].opens || r.words[i].code {
+		return Mention{}, 0
+	}
+	for n := 1; n <= 3 && i+n <= len(r.words); n++ {
+		w := &r.words[i+n-1]
+		if n > 1 && w.broken {
+			break
+		}
+		last, size := utf8.DecodeLastRuneInString(r.text[w.start:w.end])
+		if !strings.ContainsRune("은는이가의", last) {
+			continue
+		}
+		t := r.text[r.words[i].start : w.end-size]
+		if utf8.RuneCountInString(t) < 2 || !hangul([]rune(t)[0]) || t == "우리" || t == "저희" || t == "이것" || t == "그것" || t == "저것" {
+			break
+		}
+		return Mention{Name: analysis.Entity(t), Display: t, Type: Unknown, Confidence: BySubject}, n
+	}
+	return Mention{}, 0
 }
 
 // counting reports whether r is a digit or a numeral.
@@ -156,22 +202,31 @@ func counting(r rune) bool {
 	return r >= '0' && r <= '9' || strings.ContainsRune("一二三四五六七八九十百千万两", r)
 }
 
+// greets reports whether a clause in Japanese greets or thanks.
+func greets(clause string) bool {
+	return slices.ContainsFunc([]string{"ありがと", "こんばん", "こんにち", "おはよう", "すみません", "お願い", "よろしく", "大丈夫"}, func(s string) bool { return strings.HasPrefix(clause, s) })
+}
+
 // topic returns the beginning of a sentence in Chinese or Japanese up to the word that ends
 // its topic.
 func topic(text string) string {
 	for clause := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("，,、。！？；：「」", c) }) {
-		for _, lead := range []string{"あと", "それと", "ちなみに", "对了", "另外", "还有", "それから"} {
+		for _, lead := range []string{"あと", "それと", "ちなみに", "对了", "另外", "还有", "それから", "我们的", "咱们的", "うちの"} {
 			clause = strings.TrimPrefix(clause, lead)
 		}
 		if when, rest, ok := strings.Cut(clause, "から"); ok && utf8.RuneCountInString(when) <= 4 && strings.ContainsAny(when, "月週日年後回度") { // 来月から
 			clause = rest
+		}
+		if greets(clause) {
+			continue
 		}
 		runes := []rune(clause)
 		for i := range runes {
 			if i > maxTopic {
 				break
 			}
-			if counting(runes[i]) || strings.ContainsRune("はがを是在由要不用从归已只必还改有定说加禁占规到的换", runes[i]) {
+			particle := i > 0 && strings.ContainsRune("にでへもと", runes[i]) && !unicode.Is(unicode.Hiragana, runes[i-1])
+			if particle || counting(runes[i]) || strings.ContainsRune("のはがを是在也想让由要不用从归已只必还改有定说加禁占规到的换", runes[i]) {
 				if t := string(runes[:i]); i >= 2 && t != "これ" && t != "それ" && t != "あれ" && !strings.ContainsAny(t, "我你他她这那私今来") {
 					return t
 				}

@@ -267,6 +267,9 @@ func (r *reader) written(i int) (Mention, int) {
 	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return Mention{}, 0
 	}
+	if m, n := r.korean(i); n > 0 {
+		return m, n
+	}
 	if m, ok := r.unspacedNames(i); ok {
 		return m, 1
 	}

@@ -24,15 +24,16 @@ type reader struct {
 	words []word
 	found []found // in order of position
 
-	speaker  found // the speaker; without a name if nobody is named
-	voice    voice
-	tongue   tongue
-	body     int // index of the first word after the speaker and openings
-	answer   int // index of the word between a question and its answer; 0 if there is none
-	external bool
-	rule     bool      // the text sets a rule
-	parts    []Mention // modifiers of compounds: the ledger of "ledger entries"
-	filed    found     // the known thing that the file in the evidence is named after
+	speaker     found // the speaker; without a name if nobody is named
+	voice       voice
+	tongue      tongue
+	otherScript bool // see otherScript
+	body        int  // index of the first word after the speaker and openings
+	answer      int  // index of the word between a question and its answer; 0 if there is none
+	external    bool
+	rule        bool      // the text sets a rule
+	parts       []Mention // modifiers of compounds: the ledger of "ledger entries"
+	filed       found     // the known thing that the file in the evidence is named after
 }
 
 // voice says who speaks to whom, as far as it matters for rules.

@@ -327,6 +327,9 @@ func (r *reader) order(i, to int) bool {
 
 // nouns returns the noun phrase at i, up to its verb.
 func (r *reader) nouns(i, to int) (subject, found) {
+	if r.otherScript {
+		return absent, found{}
+	}
 	if r.tongue > german { // the rules don't know these languages' verbs, so a noun must have an article
 		for i < to && !(i > 0 && r.words[i-1].entry.is(determiner) && !r.words[i].entry.is(function) && !r.words[i].broken) {
 			if i++; i < to && r.at(i) != nil && !r.at(i).weak {
