@@ -225,7 +225,7 @@ func topic(text string) string {
 			if i > maxTopic {
 				break
 			}
-			particle := i > 0 && strings.ContainsRune("にでへもと", runes[i]) && !unicode.Is(unicode.Hiragana, runes[i-1])
+			particle := i > 0 && strings.ContainsRune("にでへもと", runes[i]) && (!unicode.Is(unicode.Hiragana, runes[i-1]) || strings.HasSuffix(string(runes[:i]), "さん"))
 			if particle || counting(runes[i]) || strings.ContainsRune("のはがを是在也想让由要不用从归已只必还改有定说加禁占规到的换", runes[i]) {
 				if t := string(runes[:i]); i >= 2 && t != "これ" && t != "それ" && t != "あれ" && !strings.ContainsAny(t, "我你他她这那私今来") {
 					return t
