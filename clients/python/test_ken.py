@@ -1,6 +1,7 @@
 """The client itself: what is known, model clients, sessions, errors, and when a server runs."""
 
 import asyncio
+import http.server
 import json
 import os
 import pickle
@@ -17,7 +18,7 @@ from unittest import mock
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from ken import AsyncKen, Ken, KenError, _server
+from ken import AsyncKen, Ken, KenError, _adapt, _server
 from project import PACKAGES, Project
 from sides import CLAIM, KEN, MARKER, PLAIN, QUESTION, UPSTREAM, Sides, launch
 
@@ -106,6 +107,59 @@ class TestErrors(Project):
             Ken(self.up).recall("x")  # a server that is not Ken
         self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 404))
 
+    def test_an_answer_that_is_not_ken_s(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            do_POST = do_DELETE = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
+            thread = threading.Thread(target=other.serve_forever)
+            thread.start()
+            self.addCleanup(thread.join)
+            self.addCleanup(other.shutdown)
+            k = Ken(f"http://127.0.0.1:{other.server_port}")
+            for call in (lambda: k.recall("x"), lambda: k.remember("x"), lambda: k.forget("x"), lambda: k.prepare(ASK),
+                         k.session("x").messages, k.session("x").learned):
+                with self.assertRaises(KenError) as caught:
+                    call()
+                self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 0))
+            self.assertIsNone(_adapt.prepare(k, ASK, None))  # an adapter goes on
+            other.shutdown()
+
+    def test_what_is_no_address(self):
+        for url in ("localhost:8484", "ken.example", "http://", "ftp://127.0.0.1:8484", 8484):
+            with self.assertRaises(KenError) as caught:
+                Ken(url)
+            self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", "url"))
+
+    def test_what_is_empty_or_no_string(self):
+        # An empty owner must not lead to the knowledge of the default one, nor an empty key to that of KEN_KEY.
+        with mock.patch.dict(os.environ, {"KEN_KEY": "ken_other"}):
+            for field, value in (("owner", ""), ("owner", 7), ("key", ""), ("key", 7)):
+                with self.assertRaises(KenError) as caught:
+                    Ken(self.up, **{field: value})
+                self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", field))
+        for field, call in (("claim", lambda: self.k.forget("")), ("claim", lambda: self.k.forget(None)), ("question", lambda: self.k.recall("")),
+                            ("question", lambda: self.k.recall(None)), ("session", lambda: self.k.session(7)),
+                            ("turn", lambda: self.k.answered("", {"role": "assistant", "content": "x"}))):
+            with self.assertRaises(KenError) as caught:
+                call()
+            self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", field))
+
+    def test_a_long_question(self):
+        claim = self.k.remember(CLAIM)
+        for question in (QUESTION + " 订单" * 20000, "订单" * 20000 + QUESTION):
+            self.assertEqual([c.id for c in self.k.recall(question)], [claim.id])
+
     def test_start_that_fails(self):
         (self.folder / "bad" / ".ken").mkdir(parents=True)
         (self.folder / "bad" / ".ken" / "config.yaml").write_text("retrieval:\n  dedline: 1s\n")
@@ -113,6 +167,9 @@ class TestErrors(Project):
             Ken(project=self.folder / "bad")
         self.assertIn("dedline", str(caught.exception))
         self.assertIn("deadline", caught.exception.hint)
+        with self.assertRaises(KenError) as caught:
+            Ken(project=self.folder / "no such folder")
+        self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", "project"))
         os.environ["KEN_BIN"] = str(self.folder / "nothing")
         self.addCleanup(os.environ.update, KEN_BIN=KEN)
         with self.assertRaises(KenError) as caught:
