@@ -463,6 +463,54 @@ class TestServer(Project):
             self.assertEqual(len(k.session("openai").messages()), 2)
             self.assertNotIn("ken_", json.dumps([r["header"] for r in self.requests()[:9]]))
 
+    def test_wrapped_clients_go_on_without_a_server_that_cannot_be_started(self):
+        folder = self.folder / "gone"
+        (folder / ".ken").mkdir(parents=True)
+        started = []
+        popen = subprocess.Popen
+
+        def start(*arguments, **options):
+            started.append(popen(*arguments, **options))
+            return started[-1]
+
+        def ask(client):
+            return client.chat.completions.create(model="gpt-4.1-mini", messages=ASK).choices[0].message.content
+
+        async def ask_async():
+            async with AsyncOpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0) as one:
+                client = k.wrap(one, session="visit")
+                started[-1].kill()
+                started[-1].wait()
+                with mock.patch.dict(os.environ, {"KEN_BIN": str(folder / "nothing")}), self.assertLogs("ken", "WARNING"):
+                    await client.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                await client.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+
+        with mock.patch("ken._server.subprocess.Popen", start), Ken(project=folder, owner="ana", agent="bot") as k:
+            k.remember(CLAIM)
+            with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0) as one, Anthropic(base_url=self.up, api_key="sk-mine", max_retries=0) as two:
+                openai, anthropic = k.wrap(one, session="visit"), k.wrap(two)
+                started[-1].kill()
+                started[-1].wait()
+                with mock.patch.dict(os.environ, {"KEN_BIN": str(folder / "nothing")}), self.assertLogs("ken", "WARNING"):
+                    self.assertTrue(ask(openai))
+                    self.assertTrue(ask(openai.with_options(timeout=30)))
+                    anthropic.messages.create(model="claude-sonnet-4-5", max_tokens=100, messages=ASK[1:])
+                self.assertNotIn(MARKER, json.dumps(self.bodies()))
+                self.assertNotIn("x-ken", json.dumps([r["header"] for r in self.requests()]).lower())
+                self.assertTrue(ask(openai))  # Ken can be started again
+                self.assertIn(MARKER, json.dumps(self.bodies()[-1]))
+                asyncio.run(ask_async())
+                self.assertEqual([MARKER in json.dumps(b) for b in self.bodies()[-2:]], [False, True])
+
+                k.close()
+                with self.assertLogs("ken", "WARNING") as logged:
+                    self.assertTrue(ask(openai))
+                self.assertIn("closed", logged.output[0])
+                self.assertNotIn(MARKER, json.dumps(self.bodies()[-1]))
+                self.assertEqual([c.text for c in k.recall(QUESTION)], [CLAIM])  # another method starts it again
+                self.assertTrue(ask(openai))
+                self.assertIn(MARKER, json.dumps(self.bodies()[-1]))
+
     def test_nobody_else_may_use_it(self):
         self.k.remember(CLAIM)
         for headers in ({}, {"X-Ken-Key": "ken_" + 64 * "0"}, {"X-Ken-Owner": "ana"}):

@@ -52,12 +52,13 @@ class Ken:
         self._project = os.path.abspath(project or os.getcwd())
         self._lock = threading.Lock()  # guards _server
         self._server: _server.Server | None = None
+        self._starts = not url
         self._http = Connection(address(url) if url else self._hold(), self._headers, self._check)
 
     def _check(self) -> None:
-        """Take another server if the one that was started has ended: any program may now listen at its address."""
+        """Take another server if the one that was started has ended or was released: any program may now listen at its address."""
         with self._lock:
-            if self._server is not None and not _server.alive(self._server):
+            if self._starts and (self._server is None or not _server.alive(self._server)):
                 self._http.url = self._hold()
 
     def _hold(self) -> str:
@@ -80,7 +81,7 @@ class Ken:
         return f"{url}/console/login?key={server.key}" if server and server.key else f"{url}/console/"
 
     def close(self) -> None:
-        """Release a server that was started. Wrapped clients can't be used afterwards."""
+        """Release a server that was started. Wrapped clients go on without Ken; another method starts it again."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
@@ -141,8 +142,14 @@ class Ken:
         """
         api = _wrap.api_of(client)
         upstream = _wrap.upstream_of(client, api)
-        moves = self._server is not None and not _wrap.same_place(upstream, self.url)
-        return _wrap.wrap(client, api, lambda: self.endpoint(upstream, session=session), moves)
+        moves = self._starts and not _wrap.same_place(upstream, self.url)
+
+        def endpoint() -> Endpoint:
+            if moves and self._server is None:
+                raise KenError("this Ken is closed", code="unavailable", hint="Call close after the last model call.")
+            return self.endpoint(upstream, session=session)
+
+        return _wrap.wrap(client, api, endpoint, moves)
 
     def endpoint(self, upstream: str | None = None, *, session: str | None = None) -> Endpoint:
         """Return where to send the model calls of a client that can't be wrapped.
@@ -150,7 +157,7 @@ class Ken:
         ``upstream`` is the API's base URL, with its version. Left out, it is OPENAI_BASE_URL, else
         OpenAI's own API; on a Ken at an address it is what that one is configured with.
         """
-        if upstream is None and self._server is not None:
+        if upstream is None and self._starts:
             upstream = os.environ.get("OPENAI_BASE_URL") or OPENAI
         url = self.url  # a server that is started now has another key
         headers = self._turn_headers(session)
