@@ -144,7 +144,7 @@ class TestErrors(Project):
     def test_what_is_empty_or_no_string(self):
         # An empty owner must not lead to the knowledge of the default one, nor an empty key to that of KEN_KEY.
         with mock.patch.dict(os.environ, {"KEN_KEY": "ken_other"}):
-            for field, value in (("owner", ""), ("owner", 7), ("key", ""), ("key", 7)):
+            for field, value in (("owner", ""), ("owner", 7), ("owner", "a b"), ("owner", "*"), ("key", ""), ("key", 7)):
                 with self.assertRaises(KenError) as caught:
                     Ken(self.up, **{field: value})
                 self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", field))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import uuid
@@ -19,6 +20,7 @@ Client = TypeVar("Client")
 
 OPENAI = "https://api.openai.com/v1"
 HARVEST_PATIENCE = 60.0  # seconds
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+|:=~-]*")  # as ken serve reads it, without what httpx can't send
 
 
 class Ken:
@@ -48,6 +50,9 @@ class Ken:
         for name, field, value in (("X-Ken-Key", "key", key), ("X-Ken-Owner", "owner", owner)):
             if value is not None:
                 self._headers[name] = plain(field, value)
+        if owner is not None and not _OWNER.fullmatch(owner):
+            raise KenError("not a name of an owner", code="invalid", field="owner",
+                           hint="Use letters, digits and . _ @ + - | : = ~, with a letter or digit first.")
         self._agent = agent
         self._project = os.path.abspath(project or os.getcwd())
         self._lock = threading.Lock()  # guards _server
