@@ -79,11 +79,12 @@ func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 	key := requestKey(h)
 	if d.isLocal(key) {
 		p := access.Principal{Name: access.Local, Owner: d.owner, Project: project, Rights: access.Rights()}
-		if owner := h.Get("X-Ken-Owner"); owner != "" {
-			if !access.ValidOwner(owner) {
-				return access.Principal{}, badHeader("X-Ken-Owner", "Use "+access.OwnerForm+".")
+		// An empty one is a mistake of the sender, and must not lead to the knowledge of the configured owner.
+		if owners := h.Values("X-Ken-Owner"); len(owners) > 0 {
+			if !access.ValidOwner(owners[0]) {
+				return access.Principal{}, badHeader("X-Ken-Owner", "Use "+access.OwnerForm+", or leave it out.")
 			}
-			p.Owner = owner
+			p.Owner = owners[0]
 		}
 		return p, nil
 	}

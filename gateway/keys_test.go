@@ -132,7 +132,7 @@ func TestOwnerByHeader(t *testing.T) {
 	if kept, _, err := l.Operator().Receipts("ana").List(t.Context(), receipt.Query{}); err != nil || len(kept) != 1 || kept[0].Key != "" {
 		t.Errorf("without keys: %+v, %v", kept, err)
 	}
-	for _, owner := range []string{"../ana", "a/b", ".", strings.Repeat("a", 129), "a b", "ana\xff"} {
+	for _, owner := range []string{"", "../ana", "a/b", ".", strings.Repeat("a", 129), "a b", "ana\xff"} {
 		if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Owner", owner); got.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", owner, got.StatusCode)
 		}

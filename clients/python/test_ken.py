@@ -1,6 +1,7 @@
 """The client itself: what is known, model clients, sessions, errors, and when a server runs."""
 
 import asyncio
+import http.server
 import json
 import os
 import pickle
@@ -17,7 +18,7 @@ from unittest import mock
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from ken import AsyncKen, Ken, KenError, _server
+from ken import AsyncKen, Ken, KenError, _adapt, _server
 from project import PACKAGES, Project
 from sides import CLAIM, KEN, MARKER, PLAIN, QUESTION, UPSTREAM, Sides, launch
 
@@ -106,6 +107,59 @@ class TestErrors(Project):
             Ken(self.up).recall("x")  # a server that is not Ken
         self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 404))
 
+    def test_an_answer_that_is_not_ken_s(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            do_POST = do_DELETE = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
+            thread = threading.Thread(target=other.serve_forever)
+            thread.start()
+            self.addCleanup(thread.join)
+            self.addCleanup(other.shutdown)
+            k = Ken(f"http://127.0.0.1:{other.server_port}")
+            for call in (lambda: k.recall("x"), lambda: k.remember("x"), lambda: k.forget("x"), lambda: k.prepare(ASK),
+                         k.session("x").messages, k.session("x").learned):
+                with self.assertRaises(KenError) as caught:
+                    call()
+                self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 0))
+            self.assertIsNone(_adapt.prepare(k, ASK, None))  # an adapter goes on
+            other.shutdown()
+
+    def test_what_is_no_address(self):
+        for url in ("localhost:8484", "ken.example", "http://", "ftp://127.0.0.1:8484", 8484):
+            with self.assertRaises(KenError) as caught:
+                Ken(url)
+            self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", "url"))
+
+    def test_what_is_empty_or_no_string(self):
+        # An empty owner must not lead to the knowledge of the default one, nor an empty key to that of KEN_KEY.
+        with mock.patch.dict(os.environ, {"KEN_KEY": "ken_other"}):
+            for field, value in (("owner", ""), ("owner", 7), ("owner", "a b"), ("owner", "*"), ("key", ""), ("key", 7)):
+                with self.assertRaises(KenError) as caught:
+                    Ken(self.up, **{field: value})
+                self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", field))
+        for field, call in (("claim", lambda: self.k.forget("")), ("claim", lambda: self.k.forget(None)), ("question", lambda: self.k.recall("")),
+                            ("question", lambda: self.k.recall(None)), ("session", lambda: self.k.session(7)),
+                            ("turn", lambda: self.k.answered("", {"role": "assistant", "content": "x"}))):
+            with self.assertRaises(KenError) as caught:
+                call()
+            self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", field))
+
+    def test_a_long_question(self):
+        claim = self.k.remember(CLAIM)
+        for question in (QUESTION + " 订单" * 20000, "订单" * 20000 + QUESTION):
+            self.assertEqual([c.id for c in self.k.recall(question)], [claim.id])
+
     def test_start_that_fails(self):
         (self.folder / "bad" / ".ken").mkdir(parents=True)
         (self.folder / "bad" / ".ken" / "config.yaml").write_text("retrieval:\n  dedline: 1s\n")
@@ -113,6 +167,9 @@ class TestErrors(Project):
             Ken(project=self.folder / "bad")
         self.assertIn("dedline", str(caught.exception))
         self.assertIn("deadline", caught.exception.hint)
+        with self.assertRaises(KenError) as caught:
+            Ken(project=self.folder / "no such folder")
+        self.assertEqual((caught.exception.code, caught.exception.field), ("invalid", "project"))
         os.environ["KEN_BIN"] = str(self.folder / "nothing")
         self.addCleanup(os.environ.update, KEN_BIN=KEN)
         with self.assertRaises(KenError) as caught:
@@ -405,6 +462,54 @@ class TestServer(Project):
             self.assertEqual(sum(MARKER in json.dumps(b) for b in self.bodies()), 12)
             self.assertEqual(len(k.session("openai").messages()), 2)
             self.assertNotIn("ken_", json.dumps([r["header"] for r in self.requests()[:9]]))
+
+    def test_wrapped_clients_go_on_without_a_server_that_cannot_be_started(self):
+        folder = self.folder / "gone"
+        (folder / ".ken").mkdir(parents=True)
+        started = []
+        popen = subprocess.Popen
+
+        def start(*arguments, **options):
+            started.append(popen(*arguments, **options))
+            return started[-1]
+
+        def ask(client):
+            return client.chat.completions.create(model="gpt-4.1-mini", messages=ASK).choices[0].message.content
+
+        async def ask_async():
+            async with AsyncOpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0) as one:
+                client = k.wrap(one, session="visit")
+                started[-1].kill()
+                started[-1].wait()
+                with mock.patch.dict(os.environ, {"KEN_BIN": str(folder / "nothing")}), self.assertLogs("ken", "WARNING"):
+                    await client.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                await client.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+
+        with mock.patch("ken._server.subprocess.Popen", start), Ken(project=folder, owner="ana", agent="bot") as k:
+            k.remember(CLAIM)
+            with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0) as one, Anthropic(base_url=self.up, api_key="sk-mine", max_retries=0) as two:
+                openai, anthropic = k.wrap(one, session="visit"), k.wrap(two)
+                started[-1].kill()
+                started[-1].wait()
+                with mock.patch.dict(os.environ, {"KEN_BIN": str(folder / "nothing")}), self.assertLogs("ken", "WARNING"):
+                    self.assertTrue(ask(openai))
+                    self.assertTrue(ask(openai.with_options(timeout=30)))
+                    anthropic.messages.create(model="claude-sonnet-4-5", max_tokens=100, messages=ASK[1:])
+                self.assertNotIn(MARKER, json.dumps(self.bodies()))
+                self.assertNotIn("x-ken", json.dumps([r["header"] for r in self.requests()]).lower())
+                self.assertTrue(ask(openai))  # Ken can be started again
+                self.assertIn(MARKER, json.dumps(self.bodies()[-1]))
+                asyncio.run(ask_async())
+                self.assertEqual([MARKER in json.dumps(b) for b in self.bodies()[-2:]], [False, True])
+
+                k.close()
+                with self.assertLogs("ken", "WARNING") as logged:
+                    self.assertTrue(ask(openai))
+                self.assertIn("closed", logged.output[0])
+                self.assertNotIn(MARKER, json.dumps(self.bodies()[-1]))
+                self.assertEqual([c.text for c in k.recall(QUESTION)], [CLAIM])  # another method starts it again
+                self.assertTrue(ask(openai))
+                self.assertIn(MARKER, json.dumps(self.bodies()[-1]))
 
     def test_nobody_else_may_use_it(self):
         self.k.remember(CLAIM)

@@ -165,7 +165,7 @@ export declare class Ken {
      */
     remember(text: string, { about, rule, tags, key }?: RememberOptions): Promise<Claim>;
     /**
-     * Finds the claims that are relevant to a question, best first.
+     * Finds the claims that are relevant to a question, best first. Of a question with more than 8192 bytes, the beginning and the end count.
      * @param {string} question
      * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
      * @returns {Promise<Found[]>}
@@ -183,7 +183,7 @@ export declare class Ken {
     }): Promise<string[]>;
     /**
      * A session. When it ends, Ken learns from its messages.
-     * @param {string} [name] By default a new, unique name.
+     * @param {string} [name] By default, and for "", a new, unique name.
      */
     session(name?: string): Session;
     /**

@@ -2,7 +2,8 @@
 
 import { createRequire } from "node:module";
 import { withBlocks } from "./lib/blocks.mjs";
-import { KenError, problemOf, unreachable } from "./lib/error.mjs";
+import { checkAddress, checkKey, checkOwner, checkQuestion, checkSession, filled, headerOf } from "./lib/check.mjs";
+import { KenError, notKen, problemOf, unreachable } from "./lib/error.mjs";
 import { routed, unconnected, within } from "./lib/route.mjs";
 import { acquire } from "./lib/server.mjs";
 
@@ -122,10 +123,10 @@ export class Ken {
   #closed = false;
 
   /** @param {KenOptions} [options] */
-  constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY, owner, project = "." } = {}) {
-    this.#address = url?.replace(/\/+$/, "").replace(/\/v1$/, "");
+  constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY || undefined, owner, project = "." } = {}) {
+    this.#address = url ? checkAddress(url) : undefined;
     this.#project = project;
-    this.#headers = defined({ "x-ken-key": key, "x-ken-owner": owner });
+    this.#headers = defined({ "x-ken-key": checkKey(key), "x-ken-owner": headerOf(checkOwner(owner)) });
     /**
      * A fetch that sends model calls through Ken and everything else as it is. Give it to any
      * client that takes one.
@@ -178,18 +179,18 @@ export class Ken {
    * @returns {Promise<Claim>}
    */
   remember(text, { about, rule, tags, key } = {}) {
-    return this.request("POST", "/api/claims", { text, about: typeof about === "string" ? [about] : about, rule, tags, key });
+    return this.#ask("id", "POST", "/api/claims", { text, about: typeof about === "string" ? [about] : about, rule, tags, key });
   }
 
   /**
-   * Finds the claims that are relevant to a question, best first.
+   * Finds the claims that are relevant to a question, best first. Of a question with more than 8192 bytes, the beginning and the end count.
    * @param {string} question
    * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
    * @returns {Promise<Found[]>}
    */
   async recall(question, { limit = 5 } = {}) {
-    const query = new URLSearchParams({ q: question, type: "knowledge", limit: String(limit) });
-    return (await this.request("GET", `/api/search?${query}`)).results;
+    const query = new URLSearchParams({ q: checkQuestion(question), type: "knowledge", limit: String(limit) });
+    return (await this.#ask("results", "GET", `/api/search?${query}`)).results;
   }
 
   /**
@@ -198,15 +199,16 @@ export class Ken {
    * @returns {Promise<string[]>} The ids of the deleted claims.
    */
   async forget(claim) {
-    const id = typeof claim === "string" ? claim : claim.id;
-    return (await this.request("DELETE", `/api/claims/${encodeURIComponent(id)}`)).forgotten;
+    const id = filled("claim", typeof claim === "string" ? claim : claim?.id);
+    return (await this.#ask("forgotten", "DELETE", `/api/claims/${encodeURIComponent(id)}`)).forgotten;
   }
 
   /**
    * A session. When it ends, Ken learns from its messages.
-   * @param {string} [name] By default a new, unique name.
+   * @param {string} [name] By default, and for "", a new, unique name.
    */
-  session(name = `js-${crypto.randomUUID()}`) {
+  session(name = "") {
+    name = name === "" ? `js-${crypto.randomUUID()}` : checkSession(name);
     return new Session(this, name, (own) => this.#routed(own, name));
   }
 
@@ -228,7 +230,7 @@ export class Ken {
    * @returns {Promise<PreparedTurn>}
    */
   async prepare(messages, { session, model, signal } = {}) {
-    const got = await this.request("POST", "/api/turns", { messages, model, session_id: session }, { signal });
+    const got = await this.#ask("insertions", "POST", "/api/turns", { messages, model, session_id: session }, { signal });
     /** @type {Insertion[]} */
     const insertions = got.insertions;
     return {
@@ -237,7 +239,11 @@ export class Ken {
       insertions,
       messages: withBlocks(messages, insertions),
       answered: async (message, options) => {
-        await this.request("POST", `/api/turns/${encodeURIComponent(got.turn)}/answer`, { message }, options);
+        try {
+          await this.request("POST", `/api/turns/${encodeURIComponent(got.turn)}/answer`, { message }, options);
+        } catch (error) {
+          if (!(error instanceof KenError && error.code === "not_found")) throw error; // it is answered already
+        }
       },
     };
   }
@@ -269,8 +275,26 @@ export class Ken {
         continue;
       }
       if (!answer.ok) throw problemOf(answer.status, text);
-      return text === "" ? undefined : JSON.parse(text);
+      try {
+        return text === "" ? undefined : JSON.parse(text);
+      } catch {
+        throw notKen("the answer is none of Ken's");
+      }
     }
+  }
+
+  /**
+   * As {@link request}, for an answer that has a field.
+   * @param {string} has
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {{ signal?: AbortSignal }} [options]
+   */
+  async #ask(has, method, path, body, options) {
+    const said = await this.request(method, path, body, options);
+    if (typeof said !== "object" || said === null || !(has in said)) throw notKen("the answer is none of Ken's");
+    return said;
   }
 
   /** The place for a model call, which does not start again what was closed. */
@@ -284,7 +308,7 @@ export class Ken {
    * @param {string} [session]
    */
   #routed(own, session) {
-    return routed((dead) => this.#running(dead), own, defined({ "x-ken-session": session }));
+    return routed((dead) => this.#running(dead), own, defined({ "x-ken-session": headerOf(session) }));
   }
 }
 
@@ -303,6 +327,9 @@ function defined(headers) {
  * @param {(own?: Fetch) => Fetch} routed
  */
 function wrapped(client, routed) {
+  if (typeof (/** @type {any} */ (client)?.withOptions) !== "function") {
+    throw new KenError("it has no withOptions", { code: "invalid", field: "client", hint: "Give the client ken.fetch, or use the adapter of your framework, or ken.prepare." });
+  }
   const { name } = client.constructor;
   if (/Bedrock|Vertex/.test(name)) {
     throw new KenError(`${name} signs its requests or writes them in a form of its own`, { code: "invalid", field: "client", hint: "Use the adapter of your framework, or ken.prepare." });

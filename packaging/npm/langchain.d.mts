@@ -14,7 +14,7 @@ export declare class KenRetriever extends BaseRetriever {
     static lc_name(): string;
     /**
      * @param {Ken} ken
-     * @param {{ limit?: number }} [options] `limit` is at most how many documents, 10 by default.
+     * @param {{ limit?: number }} [options] `limit` is at most how many documents, 5 by default.
      */
     constructor(ken: Ken, { limit }?: {
         limit?: number;

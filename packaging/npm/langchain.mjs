@@ -23,7 +23,7 @@ export class KenRetriever extends BaseRetriever {
 
   /**
    * @param {Ken} ken
-   * @param {{ limit?: number }} [options] `limit` is at most how many documents, 10 by default.
+   * @param {{ limit?: number }} [options] `limit` is at most how many documents, 5 by default.
    */
   constructor(ken, { limit } = {}) {
     super();

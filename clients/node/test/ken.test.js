@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -44,7 +45,56 @@ test('errors say what is wrong, where, and what to do', async (t) => {
   const nowhere = new Ken({ url: 'http://127.0.0.1:1' });
   await assert.rejects(nowhere.recall('x'), (e) => e.code === 'unavailable' && e.cause instanceof Error && e.message.includes('http://127.0.0.1:1'));
   const wrong = new Ken({ project: '/nowhere' });
-  await assert.rejects(wrong.recall('x'), (e) => e.code === 'unavailable' && /status 2/.test(e.message));
+  await assert.rejects(wrong.recall('x'), (e) => e.code === 'invalid' && e.field === 'project' && e.hint !== '');
+});
+
+test('what is empty, no string or no address is refused before anything is sent', async (t) => {
+  const refuses = (field, call) => assert.rejects(async () => call(), (e) => e instanceof KenError && e.code === 'invalid' && e.field === field && e.hint !== '', `${field}: ${call}`);
+  for (const owner of ['', null, 7, 'a b', '*', '../x', 'a'.repeat(129)]) await refuses('owner', () => new Ken({ owner }));
+  for (const key of ['', null, 'schlüssel', 'a\nb']) await refuses('key', () => new Ken({ key }));
+  for (const url of ['localhost:8484', 'ken.example', 'http://', 'ftp://127.0.0.1:8484']) await refuses('url', () => new Ken({ url }));
+  const ken = await started(t);
+  for (const name of [null, 7, 'a\nb', 'a'.repeat(257)]) await refuses('session', () => ken.session(name));
+  for (const client of [null, {}, 'x']) await refuses('client', () => ken.wrap(client));
+  for (const wanted of ['', null, undefined, {}]) await refuses('claim', () => ken.forget(wanted));
+  for (const asked of ['', null, undefined]) await refuses('question', () => ken.recall(asked));
+  assert.notEqual(ken.session('').name, ken.session('').name);
+});
+
+test('an answer that is not one of Ken is an error of Ken', async (t) => {
+  let answer;
+  const other = createHttp((request, response) => request.resume().on('end', () => response.writeHead(answer.status).end(answer.body))).listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const ken = new Ken({ url: `http://127.0.0.1:${other.address().port}/v1/` });
+  for (answer of [{ status: 200, body: '{}' }, { status: 200, body: 'null' }, { status: 200, body: '<html>' }, { status: 502, body: 'bad gateway' }, { status: 500, body: 'null' }]) {
+    for (const call of [() => ken.recall('x'), () => ken.remember('x'), () => ken.forget('x'), () => ken.prepare([{ role: 'user', content: 'x' }])]) {
+      await assert.rejects(call(), (e) => e instanceof KenError && e.code === 'unavailable' && e.hint.includes('KEN_URL') && e.status === (answer.status === 200 ? 0 : answer.status), `${answer.body}: ${call}`);
+    }
+  }
+});
+
+test('a question of any length', async (t) => {
+  const ken = await started(t, [claim]);
+  for (const asked of [question + ' 订单'.repeat(20000), '订单'.repeat(20000) + question]) {
+    assert.ok((await ken.recall(asked)).some((f) => f.text === claim));
+  }
+});
+
+test('sessions and owners have names in any script', async (t) => {
+  const up = await processes.upstream(t);
+  const ken = new Ken({ project: await processes.project(t, []), owner: 'zoë訪' });
+  t.after(() => ken.close());
+  await ken.remember(claim);
+  for (const name of ['é', '訪問 17', 'ü'.repeat(128)]) {
+    const session = ken.session(name);
+    await session.wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1`, maxRetries: 0 })).chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+    await session.end();
+    if (name.length < 100) assert.equal((await ken.request('GET', `/api/sessions/${encodeURIComponent(name)}`)).state, 'harvested');
+  }
+  const requests = await up.requests();
+  assert.equal(requests.length, 3);
+  for (const { body } of requests) assert.ok(body.includes(marker));
 });
 
 test('a wrapped OpenAI client goes to its own API with its own key, through Ken', async (t) => {
@@ -277,7 +327,7 @@ test('a conversation for a model of one\'s own', async (t) => {
   assert.ok(turn.messages[1].content.includes(claim));
   assert.equal(messages.length, 2);
   await turn.answered({ role: 'assistant', content: plain });
-  await assert.rejects(turn.answered({ role: 'assistant', content: plain }), (e) => e.code === 'not_found');
+  await turn.answered({ role: 'assistant', content: plain }); // again is no error
 });
 
 // A program of its own that uses Ken, and prints where Ken is.

@@ -45,6 +45,7 @@ const (
 	codeTooLarge     = problemCode("too_large")
 	codePrecondition = problemCode("precondition_failed")
 	// Those of the gateway, which answers before the API does.
+	codeInvalidHeader = problemCode("invalid_header")
 	codeMissingKey    = problemCode("missing_key")
 	codeUnknownKey    = problemCode("unknown_key")
 	codeExpiredKey    = problemCode("expired_key")
@@ -79,6 +80,7 @@ var problems = map[problemCode]ProblemType{
 	codePrecondition:  {"", "It was changed meanwhile", http.StatusPreconditionFailed, "What If-Match names is not the present version."},
 	codeTooLarge:      {"", "The body is too large", http.StatusRequestEntityTooLarge, "The body is longer than is accepted."},
 	codeMedia:         {"", "The body is of another type", http.StatusUnsupportedMediaType, "Bodies are JSON, and are marked as such: application/json."},
+	codeInvalidHeader: {"", "A header can't be read", http.StatusBadRequest, "detail names the header, try says what it may have."},
 	codeMissingKey:    {"", "No key came along", http.StatusUnauthorized, "The gateway needs a key: send one in the header Authorization or X-Ken-Key."},
 	codeUnknownKey:    {"", "The key is wrong", http.StatusUnauthorized, "The gateway does not have this key."},
 	codeExpiredKey:    {"", "The key has ended", http.StatusUnauthorized, "The time of this key is over; its owner can make another one."},

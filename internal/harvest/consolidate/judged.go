@@ -138,6 +138,9 @@ func likeliest(known, fresh string, least float64) (was, is string, score float6
 	if score < least || len(mine) == 1 && len(theirs) == 1 {
 		return known, fresh, score
 	}
+	if k, ok := denied(known, mine, fresh); ok {
+		mine = []span{k}
+	}
 	most := -1.0
 	for _, k := range mine {
 		for _, f := range theirs {
@@ -151,6 +154,31 @@ func likeliest(known, fresh string, least float64) (was, is string, score float6
 	}
 	return was, is, score
 }
+
+// denied returns the one clause of the known statement that has all of what the new one says is no longer so: of
+// "the parcel goes to Oslo, with order 77", "it goes to Bergen, not to Oslo" denies the first.
+func denied(known string, clauses []span, fresh string) (clause span, ok bool) {
+	for _, m := range deniedPart.FindAllStringSubmatch(fresh, -1) {
+		gone := analysis.Terms(m[1])
+		if len(gone) == 0 {
+			continue
+		}
+		found := 0
+		for _, c := range clauses {
+			has := analysis.Terms(known[c.from:c.to])
+			if !slices.ContainsFunc(gone, func(w string) bool { return !slices.Contains(has, w) }) {
+				clause, found = c, found+1
+			}
+		}
+		if found == 1 {
+			return clause, true
+		}
+	}
+	return span{}, false
+}
+
+// deniedPart matches what a statement denies at the end of a clause. The group is what it denies.
+var deniedPart = lazyregexp.New(`(?i)(?:, (?:and )?(?:not|no longer|nicht(?: mehr)?|pas|plus|no|não)| (?:instead of|rather than|anstatt|statt|au lieu de|en vez de|em vez de)) ([^,.;:!?]+)`)
 
 // parts returns the clauses of a statement. What says too little to be compared, such as the year of a date or
 // a part of a list, belongs to the clause before it.

@@ -225,7 +225,7 @@ func differingEnd(was, is string) string {
 	if n < 3 || len(a)-n > 4 {
 		return ""
 	}
-	return strings.Join(a[n:], " ")
+	return strings.TrimRight(strings.Join(a[n:], " "), ",;:")
 }
 
 // until returns the end of an old value's validity as "until DATE"; "" if it changed on the day on

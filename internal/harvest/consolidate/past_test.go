@@ -18,6 +18,7 @@ func TestPastNotes(t *testing.T) {
 		{"The deploy day is Tuesday", "The deploy day is Thursday now.", day(1), day(12), " (was Tuesday until 12 March 2026)"},
 		{"The mail quota's 500 a day", "I was wrong, it's 300 a day.", day(1), day(1), " (previously: The mail quota's 500 a day)"},
 		{"The port is 8080", "The port is 8081.", day(2), day(2), " (previously 8080)"},
+		{"My address is Strandgaten 12, Bergen", "My address is now Kong Oscars gate 4, Bergen.", day(1), day(1), " (previously Strandgaten 12)"},
 		{"He caps me at 50 km a week", "The physio lifted it to 60 k", day(1), day(22), " (until 22 March 2026: He caps me at 50 km a week)"},
 	} {
 		note := changedFrom(tt.was, "", tt.is, tt.from, tt.at)
@@ -68,6 +69,35 @@ func FuzzMentions(f *testing.F) {
 		}
 		Corrects(text, later)
 	})
+}
+
+// A statement that says what is no longer so replaces the clause that says it, and only where there is one.
+func TestDenied(t *testing.T) {
+	for _, tt := range []struct{ known, fresh, want string }{
+		{"My order number is FK-77120, it goes to Oslo.", "Actually the order goes to Trondheim, not to Oslo.", "it goes to Oslo"},
+		{"The build runs on Jenkins, and the tests take nine minutes.", "The build runs on Buildkite, not on Jenkins.", "The build runs on Jenkins"},
+		{"We bake on Fridays, and the flour comes from Lund.", "The flour comes from Malmö now instead of Lund.", "and the flour comes from Lund"},
+		{"Ida teaches the flute, and Per teaches the cello.", "Per plays the viola, no longer the cello.", "and Per teaches the cello"},
+		{"The choir meets in the barn, and we sing at seven.", "We meet in the church rather than the barn.", "The choir meets in the barn"},
+		{"Der Kurs ist am Montag, und der Raum ist im Keller.", "Der Kurs ist am Dienstag, nicht am Montag.", "Der Kurs ist am Montag"},
+		{"Le train part à huit heures, et le bus part de Lyon.", "Le bus part de Dijon au lieu de Lyon.", "et le bus part de Lyon"},
+		{"Los martes hay yoga, y la sala está en Sevilla.", "La sala está en Cádiz, no en Sevilla.", "y la sala está en Sevilla"},
+		{"The boat is blue, and the sails are red.", "The sails are green now.", ""},                                     // nothing is denied
+		{"The boat is blue, and the sails are red.", "The sails are green, not yellow.", ""},                             // nobody said so
+		{"Oslo is cold, and the parcel goes to Oslo.", "The parcel goes to Bergen, not to Oslo.", ""},                    // two clauses say so
+		{"The shop opens at nine, and the bakery is closed.", "The bakery opens again, not that it matters.", ""},        // a way of speaking
+		{"The garden has roses, and the pond has carps.", "I do not like the roses, and the pond is deep.", ""},          // no denial at the end
+		{"The cat is called Mia, and the dog sleeps outside.", "The dog sleeps inside, not only in the winter.", ""},     // both are right
+		{"The tea is from Assam, and the cups are from Delft.", "We bought new cups, no problem with the old ones.", ""}, // no denial at all
+	} {
+		got := ""
+		if c, ok := denied(tt.known, valuesOf(tt.known).parts(), tt.fresh); ok {
+			got = tt.known[c.from:c.to]
+		}
+		if got != tt.want {
+			t.Errorf("%q and then %q: %q, want %q", tt.known, tt.fresh, got, tt.want)
+		}
+	}
 }
 
 // TestAmendClauseOfASummary checks that a value gets its note also in a summary that says it in other

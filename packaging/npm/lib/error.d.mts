@@ -27,6 +27,12 @@ export declare class KenError extends Error {
  */
 export declare function problemOf(status: number, body: string): KenError;
 /**
+ * The error of an answer that is not one of Ken's.
+ * @param {string} detail
+ * @param {number} [status]
+ */
+export declare function notKen(detail: string, status?: number): KenError;
+/**
  * @param {string} url
  * @param {unknown} cause
  */

@@ -30,10 +30,20 @@ export function problemOf(status, body) {
   try {
     problem = JSON.parse(body);
   } catch {
-    problem = {}; // something in between has answered
+    // something in between has answered
   }
+  if (!problem?.title) return notKen(`the answer is ${status}: ${body.trim().slice(0, 200) || "no reason was given"}`, status);
   const { type = "", title, detail, field, code = type.startsWith("/api/problems/") ? type.slice(14) : "", try: hint } = problem;
-  return new KenError(detail || title || `the answer has status ${status}`, { code: code || "unknown", field, hint, status });
+  return new KenError(detail || title, { code: code || "unavailable", field, hint, status });
+}
+
+/**
+ * The error of an answer that is not one of Ken's.
+ * @param {string} detail
+ * @param {number} [status]
+ */
+export function notKen(detail, status) {
+  return new KenError(detail, { code: "unavailable", hint: "Check that KEN_URL is the address of a ken serve.", status });
 }
 
 /**

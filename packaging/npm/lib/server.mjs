@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { KenError } from "./error.mjs";
 
@@ -82,6 +83,9 @@ export class Server {
 
   /** Starts ken serve, which ends when its standard input does: with this process, however that ends. */
   async #start() {
+    if (!statSync(this.#folder, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new KenError(`Ken can't be started in ${this.#folder}: it is not a folder`, { code: "invalid", field: "project", hint: "Name a folder that exists." });
+    }
     const child = spawn(this.#program(), ["--dir", this.#folder, "--quiet", "serve", "--child"], {
       stdio: ["pipe", "pipe", "inherit"],
       detached: process.platform !== "win32", // an interrupt in the terminal is for this process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import uuid
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ken import _model, _server, _wrap
-from ken._http import TIMEOUT, Connection, part, plain
+from ken._http import TIMEOUT, Connection, address, filled, part, plain
 from ken._model import Claim, Endpoint, Turn
 from ken._problem import KenError
 
@@ -19,6 +20,7 @@ Client = TypeVar("Client")
 
 OPENAI = "https://api.openai.com/v1"
 HARVEST_PATIENCE = 60.0  # seconds
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+|:=~-]*")  # as ken serve reads it, without what httpx can't send
 
 
 class Ken:
@@ -39,25 +41,29 @@ class Ken:
     def __init__(self, url: str | None = None, *, project: str | os.PathLike[str] | None = None, key: str | None = None,
                  owner: str | None = None, agent: str | None = None) -> None:
         url = url or os.environ.get("KEN_URL")
+        key = os.environ.get("KEN_KEY") or None if key is None else key
         if url and project is not None:
             raise KenError("a Ken at an address has its folder already", code="invalid", field="project",
                            hint="Leave out project, or the address: the argument url and KEN_URL.")
         self._headers: dict[str, str] = {}
-        for name, value in (("X-Ken-Key", key or os.environ.get("KEN_KEY")), ("X-Ken-Owner", owner)):
-            if value:
-                self._headers[name] = plain(name, value)
+        # An empty owner or key is a mistake of the program. It must not lead to the knowledge of the default owner.
+        for name, field, value in (("X-Ken-Key", "key", key), ("X-Ken-Owner", "owner", owner)):
+            if value is not None:
+                self._headers[name] = plain(field, value)
+        if owner is not None and not _OWNER.fullmatch(owner):
+            raise KenError("not a name of an owner", code="invalid", field="owner",
+                           hint="Use letters, digits and . _ @ + - | : = ~, with a letter or digit first.")
         self._agent = agent
         self._project = os.path.abspath(project or os.getcwd())
         self._lock = threading.Lock()  # guards _server
         self._server: _server.Server | None = None
-        if not url:
-            url = self._hold()
-        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers, self._check)
+        self._starts = not url
+        self._http = Connection(address(url) if url else self._hold(), self._headers, self._check)
 
     def _check(self) -> None:
-        """Take another server if the one that was started has ended: any program may now listen at its address."""
+        """Take another server if the one that was started has ended or was released: any program may now listen at its address."""
         with self._lock:
-            if self._server is not None and not _server.alive(self._server):
+            if self._starts and (self._server is None or not _server.alive(self._server)):
                 self._http.url = self._hold()
 
     def _hold(self) -> str:
@@ -80,7 +86,7 @@ class Ken:
         return f"{url}/console/login?key={server.key}" if server and server.key else f"{url}/console/"
 
     def close(self) -> None:
-        """Release a server that was started. Wrapped clients can't be used afterwards."""
+        """Release a server that was started. Wrapped clients go on without Ken; another method starts it again."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
@@ -110,15 +116,16 @@ class Ken:
         for name, value in (("source", source), ("key", key), ("session_id", session)):
             if value:
                 body[name] = value
-        return _model.claim(self._http.send("POST", "/api/claims", body))
+        return _model.claim(self._http.send("POST", "/api/claims", body, has="id"))
 
     def recall(self, question: str, *, limit: int = 5, documents: bool = False) -> list[Claim]:
         """Find the claims that are relevant to a question, best first.
 
-        ``documents`` looks among the pieces of the repository, too.
+        ``documents`` looks among the pieces of the repository, too. Of a question with more than 8192
+        bytes, the beginning and the end count.
         """
-        query = {"q": question, "limit": str(limit), "type": "all" if documents else "knowledge"}
-        return [_model.claim(found) for found in self._http.send("GET", "/api/search", query=query)["results"] or ()]
+        query = {"q": _asked(question), "limit": str(limit), "type": "all" if documents else "knowledge"}
+        return [_model.claim(found) for found in self._http.send("GET", "/api/search", query=query, has="results")["results"] or ()]
 
     def forget(self, claim: str | Claim, *, reason: str = "") -> list[str]:
         """Erase a claim, and everything that was derived from it. It can't be undone.
@@ -126,7 +133,8 @@ class Ken:
         It returns the ids of what was erased. ``reason`` stays, so it should not repeat the text.
         """
         name = claim.id if isinstance(claim, Claim) else claim
-        return list(self._http.send("DELETE", "/api/claims/" + part(name), query={"reason": reason} if reason else None)["forgotten"] or ())
+        return list(self._http.send("DELETE", "/api/claims/" + part("claim", name), query={"reason": reason} if reason else None,
+                                    has="forgotten")["forgotten"] or ())
 
     def wrap(self, client: Client, *, session: str | None = None) -> Client:
         """Return a copy of a model client whose calls go through Ken.
@@ -139,8 +147,14 @@ class Ken:
         """
         api = _wrap.api_of(client)
         upstream = _wrap.upstream_of(client, api)
-        moves = self._server is not None and not _wrap.same_place(upstream, self.url)
-        return _wrap.wrap(client, api, lambda: self.endpoint(upstream, session=session), moves)
+        moves = self._starts and not _wrap.same_place(upstream, self.url)
+
+        def endpoint() -> Endpoint:
+            if moves and self._server is None:
+                raise KenError("this Ken is closed", code="unavailable", hint="Call close after the last model call.")
+            return self.endpoint(upstream, session=session)
+
+        return _wrap.wrap(client, api, endpoint, moves)
 
     def endpoint(self, upstream: str | None = None, *, session: str | None = None) -> Endpoint:
         """Return where to send the model calls of a client that can't be wrapped.
@@ -148,7 +162,7 @@ class Ken:
         ``upstream`` is the API's base URL, with its version. Left out, it is OPENAI_BASE_URL, else
         OpenAI's own API; on a Ken at an address it is what that one is configured with.
         """
-        if upstream is None and self._server is not None:
+        if upstream is None and self._starts:
             upstream = os.environ.get("OPENAI_BASE_URL") or OPENAI
         url = self.url  # a server that is started now has another key
         headers = self._turn_headers(session)
@@ -176,7 +190,7 @@ class Ken:
         for name, value in (("session_id", session), ("model", model), ("agent", self._agent)):
             if value:
                 body[name] = value
-        return _model.turn(self._http.send("POST", "/api/turns", body, timeout=timeout))
+        return _model.turn(self._http.send("POST", "/api/turns", body, timeout=timeout, has="insertions"))
 
     def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
         """Pass Ken the model's answer to a prepared turn: a message of the role assistant.
@@ -189,16 +203,16 @@ class Ken:
     def _answered(self, turn: Turn | str, message: Mapping[str, Any], timeout: float = TIMEOUT) -> None:
         name = turn.id if isinstance(turn, Turn) else turn
         try:
-            self._http.send("POST", f"/api/turns/{part(name)}/answer", {"message": dict(message)}, timeout=timeout)
+            self._http.send("POST", f"/api/turns/{part('turn', name)}/answer", {"message": dict(message)}, timeout=timeout)
         except KenError as refused:
             if refused.code != "not_found":
                 raise
 
     def _turn_headers(self, session: str | None) -> dict[str, str]:
         headers = dict(self._headers)
-        for name, value in (("X-Ken-Session", session), ("X-Ken-Agent", self._agent)):
+        for name, field, value in (("X-Ken-Session", "session", session), ("X-Ken-Agent", "agent", self._agent)):
             if value:
-                headers[name] = plain(name, value)
+                headers[name] = plain(field, value)
         return headers
 
 
@@ -252,7 +266,7 @@ class Session:
         query = {"limit": "500"}
         while True:
             try:
-                page = self._http.send("GET", f"/api/sessions/{part(self.name)}/messages", query=query)
+                page = self._http.send("GET", f"/api/sessions/{part('session', self.name)}/messages", query=query, has="messages")
             except KenError as refused:
                 if refused.code == "not_found":
                     return out
@@ -276,7 +290,7 @@ class Session:
     def forget(self) -> None:
         """Delete the messages. Claims that Ken learned from them stay: see Ken.forget."""
         try:
-            self._http.send("DELETE", "/api/sessions/" + part(self.name))
+            self._http.send("DELETE", "/api/sessions/" + part("session", self.name))
         except KenError as refused:
             if refused.code != "not_found":
                 raise
@@ -284,7 +298,7 @@ class Session:
     def end(self) -> None:
         """End the conversation. Ken then learns from it in the background. A conversation without messages is no error."""
         try:
-            self._http.send("POST", f"/api/sessions/{part(self.name)}/end")
+            self._http.send("POST", f"/api/sessions/{part('session', self.name)}/end")
         except KenError as refused:
             if refused.code != "not_found":
                 raise
@@ -305,9 +319,15 @@ class Session:
 
     def _view(self) -> Mapping[str, Any] | None:
         try:
-            view: Mapping[str, Any] = self._http.send("GET", "/api/sessions/" + part(self.name))
+            view: Mapping[str, Any] = self._http.send("GET", "/api/sessions/" + part("session", self.name), has="state")
             return view
         except KenError as refused:
             if refused.code == "not_found":
                 return None
             raise
+
+
+def _asked(question: str) -> str:
+    """Return a question as Ken takes it, in at most 8192 bytes: of a long one the beginning and the end."""
+    text = filled("question", question).encode(errors="replace")
+    return question if len(text) <= 8192 else text[:5000].decode(errors="ignore") + "\n" + text[-3000:].decode(errors="ignore")

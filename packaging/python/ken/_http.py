@@ -47,8 +47,8 @@ class Connection:
         return self.url
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None,
-             timeout: float = TIMEOUT) -> Any:
-        """Send one request, and return the JSON of the answer. Errors: KenError."""
+             timeout: float = TIMEOUT, has: str = "") -> Any:
+        """Send one request, and return the JSON of the answer, which has the field ``has``. Errors: KenError."""
         try:
             data = None if method in ("GET", "DELETE") else json.dumps(body or {}).encode()
         except (TypeError, ValueError) as failed:
@@ -59,13 +59,16 @@ class Connection:
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
         try:
             with self.opener.open(request, timeout=timeout) as answer:
-                return json.load(answer)
+                said = json.load(answer)
         except urllib.error.HTTPError as refused:
             with refused:
                 raise _problem.of_answer(refused.code, _said(refused), refused.headers.get("X-Ken-Error")) from None
         except (OSError, ValueError, http.client.HTTPException) as failed:
             raise KenError(f"there is no answer from {self.url}: {getattr(failed, 'reason', failed)}", code="unavailable",
                            hint="Check that ken serve runs there; KEN_URL and the argument url name the address.") from failed
+        if has and not (isinstance(said, dict) and has in said):
+            raise KenError(f"the answer of {self.url} is none of Ken's", code="unavailable", hint="Check that KEN_URL is the address of a ken serve.")
+        return said
 
 
 def _said(refused: urllib.error.HTTPError) -> bytes:
@@ -75,14 +78,35 @@ def _said(refused: urllib.error.HTTPError) -> bytes:
         return b""
 
 
+def address(url: str) -> str:
+    """Check the address of a Ken, and return it as requests need it."""
+    try:
+        u = urllib.parse.urlsplit(url)
+        good = u.scheme in ("http", "https") and bool(u.hostname)
+    except (AttributeError, TypeError, ValueError):
+        good = False
+    if not good:
+        raise KenError(f"{url!r} is no address of a ken serve", code="invalid", field="url", hint="Write it like http://127.0.0.1:8484.")
+    return url.rstrip("/").removesuffix("/v1")
+
+
+def filled(field: str, value: str) -> str:
+    """Check that a value is a text with something in it."""
+    if not isinstance(value, str):
+        raise KenError(f"{type(value).__name__} where a string is expected", code="invalid", field=field, hint="Give a string.")
+    if not value:
+        raise KenError("empty", code="invalid", field=field, hint="Give a value, or leave it out.")
+    return value
+
+
 def plain(field: str, value: str) -> str:
     """Check a name or a key that goes into a header."""
-    if len(value) > 128 or not value.isascii() or not value.isprintable():
-        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field.removeprefix("X-Ken-").lower(),
+    if len(filled(field, value)) > 128 or not value.isascii() or not value.isprintable():
+        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field,
                        hint="Use letters, digits and signs such as - and _.")
     return value
 
 
-def part(name: str) -> str:
+def part(field: str, name: str) -> str:
     """Write a name as one part of a path."""
-    return urllib.parse.quote(name, safe="")
+    return urllib.parse.quote(filled(field, name), safe="")

@@ -166,6 +166,7 @@ def _refused(said: str, project: str) -> KenError:
     for line in reversed(said.splitlines()):
         if line.startswith("{"):
             problem = of_answer(0, line.encode(), None)
-            return KenError(f"Ken can't be started in {project}: {problem.message}", code=problem.code, field=problem.field, hint=problem.hint)
+            field = "project" if problem.field == "--dir" else problem.field
+            return KenError(f"Ken can't be started in {project}: {problem.message}", code=problem.code, field=field, hint=problem.hint)
     return KenError(f"Ken can't be started in {project}: {said.strip() or 'it ended at once'}", code="unavailable",
                     hint=f"Run ken --dir {project} serve in a terminal to see more.")

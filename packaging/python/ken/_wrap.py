@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from ken._model import Endpoint
 from ken._problem import KenError
 
 Client = TypeVar("Client")
+
+log = logging.getLogger("ken")
 
 # Clients that sign requests or write other paths than OpenAI's and Anthropic's own APIs have.
 _OTHERS = ("Azure", "Bedrock", "Vertex", "Foundry")
@@ -38,7 +41,8 @@ def upstream_of(client: Any, api: str) -> str:
 def wrap(client: Client, api: str, endpoint: Callable[[], Endpoint], moves: bool) -> Client:
     """Return a copy of a client that sends to another address. It shares the connections of the first one.
 
-    With ``moves``, the endpoint is asked for before each request: its server may have died since.
+    With ``moves``, the endpoint is asked for before each request: its server may have died since. Where it
+    can't be started again, the request goes to the client's own API, without knowledge.
 
     Where the environment has a proxy for every host, the copy has connections of its own: a proxy
     would look for Ken on its own machine.
@@ -50,24 +54,32 @@ def wrap(client: Client, api: str, endpoint: Callable[[], Endpoint], moves: bool
         connections = package.DefaultAsyncHttpxClient if type(client).__name__.startswith("Async") else package.DefaultHttpxClient
         options["http_client"] = connections(mounts={f"all://{urllib.parse.urlsplit(to.url).hostname}": None})
     copy = cast("Any", client).with_options(**options)
-    return cast("Client", _follow(copy, api, endpoint, to, to) if moves else copy)
+    own = str(cast("Any", client).base_url)
+    return cast("Client", _follow(copy, api, own, endpoint, to, to) if moves else copy)
 
 
 def _base(api: str, to: Endpoint) -> str:
     return to.base_url if api == "openai" else to.url
 
 
-def _follow(client: Any, api: str, endpoint: Callable[[], Endpoint], was: Endpoint, here: Endpoint) -> Any:
+def _follow(client: Any, api: str, own: str, endpoint: Callable[[], Endpoint], was: Endpoint, here: Endpoint) -> Any:
     """Have a client, and copies of it, ask for the endpoint before each request: both packages have a method for that.
 
-    ``was`` is the endpoint that it was made with, ``here`` the last one.
+    ``own`` is the base URL of the client's API, ``was`` the endpoint that it was made with, ``here`` the last one.
     """
     prepare, copy = client._prepare_options, client.copy
 
     def move(options: Any) -> Any:
         nonlocal here
         if same_place(str(client.base_url), here.url):  # else the user has sent it elsewhere
-            to = endpoint()  # which blocks only while another server starts
+            try:
+                to = endpoint()  # which blocks only while another server starts
+            except KenError as failed:
+                log.warning("the model call goes on without Ken: %s", failed)
+                omit = importlib.import_module(api + "._types").Omit()
+                options.headers = {**(options.headers or {}), **{name: omit for name in was.headers}}
+                options.url = own.rstrip("/") + "/" + options.url.lstrip("/")
+                return options
             if to.url != here.url:
                 client.base_url, here = _base(api, to), to
             if to.url != was.url and (key := to.headers.get("X-Ken-Key")):
@@ -78,7 +90,7 @@ def _follow(client: Any, api: str, endpoint: Callable[[], Endpoint], was: Endpoi
         return await prepare(move(options))
 
     client._prepare_options = move_async if type(client).__name__.startswith("Async") else lambda options: prepare(move(options))
-    client.copy = client.with_options = lambda *arguments, **named: _follow(copy(*arguments, **named), api, endpoint, was, here)
+    client.copy = client.with_options = lambda *arguments, **named: _follow(copy(*arguments, **named), api, own, endpoint, was, here)
     return client
 
 
