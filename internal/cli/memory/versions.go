@@ -99,8 +99,8 @@ func (e *earlier) replaceable(c *ken.Claim) bool { return e.open || personsWords
 func (v *versions) edited(c *ken.Claim, n int) (found *earlier) {
 	const (
 		most      = 1_000_000 // comparisons for one file
-		least     = 0.5
-		elsewhere = 0.8 // below another heading
+		least     = 0.5       // 97 of 100 edited lines are above it, and 8 of 100 other pairs: record 0058
+		elsewhere = 0.8       // below another heading
 	)
 	list := v.bySource[c.Source]
 	if c.Source == "-" || n*len(list) > most {
