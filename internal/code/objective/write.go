@@ -28,9 +28,9 @@ type Draft struct {
 // Create writes a new objective with the next free id. Errors: ErrInvalid, with the field.
 func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 	now := s.now()
-	o := Objective{Title: oneLine(d.Title), Description: strings.TrimSpace(d.Description), Status: Active, Owner: oneLine(d.Owner), Tags: clean(d.Tags),
-		Decisions: clean(d.Decisions), Sessions: clean(d.Sessions), Created: now, Updated: now}
-	for _, t := range clean(d.Tasks) {
+	o := Objective{Title: oneLine(d.Title), Description: strings.TrimSpace(d.Description), Status: Active, Owner: oneLine(d.Owner), Tags: distinctLines(d.Tags),
+		Decisions: distinctLines(d.Decisions), Sessions: distinctLines(d.Sessions), Created: now, Updated: now}
+	for _, t := range distinctLines(d.Tasks) {
 		o.Tasks = append(o.Tasks, Task{Text: t})
 	}
 	if err := o.validate(); err != nil {
@@ -100,7 +100,7 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 			o.Status = *u.Status
 		}
 		if u.Tags != nil {
-			o.Tags = clean(u.Tags)
+			o.Tags = distinctLines(u.Tags)
 		}
 		o.Decisions = union(o.Decisions, u.AddDecisions)
 		o.Sessions = union(o.Sessions, u.AddSessions)
@@ -112,7 +112,7 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 				o.Tasks = append(o.Tasks, t)
 			}
 		} else if u.Remaining != nil {
-			o.Tasks = replaceRemaining(o.Tasks, clean(u.Remaining))
+			o.Tasks = replaceRemaining(o.Tasks, distinctLines(u.Remaining))
 		}
 		return nil
 	})
@@ -239,8 +239,8 @@ func (o *Objective) validate() error {
 	return nil
 }
 
-// clean makes each entry one line, and removes empty ones and duplicates.
-func clean(list []string) []string { return union(nil, list) }
+// distinctLines makes each entry one line, and removes empty ones and duplicates.
+func distinctLines(list []string) []string { return union(nil, list) }
 
 func union(a, b []string) []string {
 	out := slices.Clone(a)
