@@ -209,14 +209,14 @@ func (o *Objective) validate() error {
 	switch {
 	case o.Title == "":
 		return invalid("title", "empty", "Name the objective in a few words.")
-	case utf8.RuneCountInString(o.Title) > MaxTitle:
-		return invalid("title", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Title), MaxTitle), "Put the rest into the description.")
-	case utf8.RuneCountInString(o.Description) > MaxDescription:
-		return invalid("description", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Description), MaxDescription), "Keep long texts in files of their own.")
+	case utf8.RuneCountInString(o.Title) > maxTitle:
+		return invalid("title", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Title), maxTitle), "Put the rest into the description.")
+	case utf8.RuneCountInString(o.Description) > maxDescription:
+		return invalid("description", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Description), maxDescription), "Keep long texts in files of their own.")
 	case !o.Status.Valid():
 		return invalid("status", fmt.Sprintf("unknown status %q", o.Status), "Use active, paused, done or abandoned.")
-	case len(o.Tasks) > MaxTasks:
-		return invalid("tasks", fmt.Sprintf("%d tasks; at most %d", len(o.Tasks), MaxTasks), "Split it into several objectives.")
+	case len(o.Tasks) > maxTasks:
+		return invalid("tasks", fmt.Sprintf("%d tasks; at most %d", len(o.Tasks), maxTasks), "Split it into several objectives.")
 	case len(o.Tags) > maxNames, len(o.Decisions) > maxNames, len(o.Sessions) > maxNames:
 		return invalid("", fmt.Sprintf("more than %d names in a list", maxNames), "Keep those that matter.")
 	}
@@ -230,8 +230,8 @@ func (o *Objective) validate() error {
 		switch {
 		case t.Text == "":
 			return invalid(field, "empty", "Say what is to be done.")
-		case utf8.RuneCountInString(t.Text) > MaxText:
-			return invalid(field, fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(t.Text), MaxText), "Put the rest into the description.")
+		case utf8.RuneCountInString(t.Text) > maxText:
+			return invalid(field, fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(t.Text), maxText), "Put the rest into the description.")
 		case !utf8.ValidString(t.Text + t.By + t.Claim):
 			return invalid(field, "not valid UTF-8", "Convert it to UTF-8 first.")
 		}
