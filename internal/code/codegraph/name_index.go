@@ -122,7 +122,7 @@ func (r *resolver) imported(i int32) bool {
 	return slices.ContainsFunc(r.u.imports, func(im imp) bool { return im.target.kind != kFile && below(im.target.qual) })
 }
 
-// bySuffix finds the only node whose qualified name is q behind the name of a folder that is no package, such as src.
+// bySuffix finds the only node whose qualified name is q behind the name of a folder that is not a package, such as src.
 // It is not used for Go, where import paths are complete. q need not occur in the graph, so that the result does not
 // depend on that.
 func (r *resolver) bySuffix(q string, k edgeNo) int32 {

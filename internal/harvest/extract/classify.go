@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/trained"
 )
 
-// verdict is how a sentence is classified. reason says why it is no statement; it is "" for a
+// verdict is how a sentence is classified. reason says why it is not a statement; it is "" for a
 // statement.
 type verdict struct {
 	sort       draft.Sort
