@@ -144,7 +144,7 @@ func (d *decoder) decode(c *Config, b []byte) error {
 			continue
 		}
 		if seen {
-			return d.located(line(doc.Body), wrong("", "a second document", "Keep the settings above the line --- and delete the rest."))
+			return d.located(plainyaml.Line(doc.Body), wrong("", "a second document", "Keep the settings above the line --- and delete the rest."))
 		}
 		seen = true
 		if err := d.section("", doc.Body); err != nil {
@@ -165,7 +165,7 @@ func (d *decoder) section(prefix string, n ast.Node) error {
 		if prefix == "" {
 			try = "Write sections with keys, such as those of config.example.yaml."
 		}
-		return d.located(line(n), wrong(field, describe(n)+" is not a section", try))
+		return d.located(plainyaml.Line(n), wrong(field, describe(n)+" is not a section", try))
 	}
 	for it := entries.MapRange(); it.Next(); {
 		if err := d.entry(prefix, it.Key(), it.Value()); err != nil {
@@ -177,7 +177,7 @@ func (d *decoder) section(prefix string, n ast.Node) error {
 
 // entry decodes one line "name: value".
 func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) error {
-	at := line(name)
+	at := plainyaml.Line(name)
 	s, ok := name.(*ast.StringNode)
 	if !ok {
 		return d.located(at, wrong(prefix, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported."))
@@ -223,7 +223,7 @@ func (d *decoder) mark(path string, n ast.Node, depth int) {
 		return
 	}
 	part := func(name string, at, value ast.Node) {
-		d.lines[name] = line(at)
+		d.lines[name] = plainyaml.Line(at)
 		d.mark(name, value, depth-1)
 	}
 	if list, ok := n.(*ast.SequenceNode); ok {

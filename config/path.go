@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
 // Keys returns every dotted key, in the order of the file.
@@ -94,22 +93,10 @@ func (c *Config) key(path string) (*key, error) {
 	return nil, unknown(path, sections)
 }
 
-func line(n ast.Node) int { return tokenLine(n.GetToken()) }
-
-func tokenLine(tk *token.Token) int {
-	if tk == nil || tk.Position == nil {
-		return 0
-	}
-	return tk.Position.Line
-}
-
 // syntax converts an error of the parser. The parser's text would show lines of the
 // file, possibly with a secret.
 func (d *decoder) syntax(err error) error {
-	msg, at := "not valid YAML", 0
-	if e, ok := errors.AsType[yaml.Error](err); ok {
-		msg, at = msg+": "+e.GetMessage(), tokenLine(e.GetToken())
-	}
+	msg, at := plainyaml.Syntax(err)
 	return d.located(at, wrong("", msg, "Check the indentation and the quotes around that line."))
 }
 

@@ -164,8 +164,8 @@ func headerIs(h http.Header, name string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(v, w) })
 }
 
-// turn returns the turn that the headers of a request of who describe: project, session, agent,
-// branch and scopes.
+// turn returns the turn that the headers describe: project, session, agent, branch and scopes. who
+// sent the request.
 func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	key := who.Name
 	if key == access.Local {

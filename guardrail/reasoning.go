@@ -84,7 +84,7 @@ const (
 const maxTag = 512
 
 // lexTag parses a reasoning tag at the head of s, which starts with an opening bracket.
-// It returns the tag's index in reasoningTags and its length. If it is no tag, size is the
+// It returns the tag's index in reasoningTags and its length. If it is not a tag, size is the
 // number of bytes that had to be read to know that. final means that nothing follows s;
 // otherwise, a tag that is cut off at the end of s is a partialTag.
 func lexTag(s string, final bool) (kind tagKind, tag, size int) {

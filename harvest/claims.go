@@ -14,12 +14,12 @@ import (
 )
 
 // Claims returns what a conversation teaches, by rules and without a model: a summary (KindEpisode),
-// facts, findings of tool calls and candidates for patterns. at is the time of its messages. It is what
-// a middleware.Layer keeps when a session ends, if it knows nothing before; here nothing is kept. The
-// claims say not what they are about, because a store determines that when they are written.
+// facts, findings of tool calls and candidates for patterns. at is the time of its messages. A
+// middleware.Layer that knows nothing yet stores the same when a session ends; Claims stores nothing. The
+// claims don't say what they are about, because a store determines that when they are written.
 //
-// Secrets and a model's reasoning are in no claim. Claims does not change the messages. An error is that
-// of ctx.
+// No claim has a secret or a model's reasoning. Claims does not change the messages. Its only error is
+// that of ctx.
 func Claims(ctx context.Context, messages []ken.Message, at time.Time) ([]ken.Claim, error) {
 	now := func() time.Time { return at }
 	tools, err := finding.Parse(nil)

@@ -64,7 +64,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	return nil
 }
 
-// Limits of the known claims that a model compares with what was learned.
+// Limits of the known claims with which a model compares what was learned.
 const (
 	maxKnown     = 50 // in one harvest
 	nearestShown = 10 // of those that a search finds for one statement

@@ -10,14 +10,14 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/extract"
 )
 
-// Limits of the claims for which one request of the user asks a person to forget them.
+// Limits for one request of the user to forget something.
 const (
-	mostToForget = 10
+	mostToForget = 10 // claims that a person is asked about
 	nearToForget = 40 // claims that are compared with the request
 )
 
-// markForgotten puts before a person what the user asked to forget: what the user stated before or, where no such
-// claim is known, the summaries that have it. It changes no claim.
+// markForgotten asks a person about what the user wants to be forgotten: the facts about it or, if there are none, the
+// summaries that mention it. It changes no claim.
 func (r *harvestRun) markForgotten(ctx context.Context) error {
 	if r.o.AskToForget == nil {
 		return nil

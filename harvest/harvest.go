@@ -171,8 +171,8 @@ type Options struct {
 	// claim. Nil means that there are none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
 
-	// AskToForget puts before a person a claim that the user asked to forget. request is what the user said, in a session
-	// at a time. Nil means that nobody is asked.
+	// AskToForget asks a person whether to forget a claim, because the user asked for that. request is what the user
+	// said in the session at that time. Nil means that nobody is asked.
 	AskToForget func(ctx context.Context, claim, request, session string, at time.Time) error
 
 	// OnHarvested is called after a session was harvested, before the journal is marked. It may add

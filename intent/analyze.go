@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // Bounds of the signals.
@@ -243,7 +244,7 @@ func clipTail(s string, n int) string {
 }
 
 // resumeWords lists the words of small talk that ask to continue earlier work.
-var resumeWords = set(`continue proceed carry keep going go next`)
+var resumeWords = analysis.Set(`continue proceed carry keep going go next`)
 
 // resumes reports whether small talk asks to continue earlier work.
 func resumes(words []word) bool {

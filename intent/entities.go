@@ -187,25 +187,17 @@ func acronym(s string) bool {
 	return len(s) >= 2 && len(s) <= 6
 }
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}
-
 var (
 	// calendar words are capitalized but are not names.
-	calendar = set(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+	calendar = analysis.Set(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july
 		august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
 		today yesterday tomorrow tonight christmas`)
 	// vague words are used like names but name nothing.
-	vague = set(`nothing everything something anything someone somebody everyone everybody anyone nobody people one other
+	vague = analysis.Set(`nothing everything something anything someone somebody everyone everybody anyone nobody people one other
 		another user users thing let today yesterday tomorrow week month year last
 		however also additionally finally first second third next sorry sure since after before note example`)
 	// verbs lists verbs that follow a name at the start of a statement.
-	verbs = set(`is was has had does did will would can could should said says told wants wanted went likes loves got gave made
+	verbs = analysis.Set(`is was has had does did will would can could should said says told wants wanted went likes loves got gave made
 		moved started works worked lives lived uses used bought thinks and or`)
 )
 
@@ -364,6 +356,6 @@ func plainName(s string) bool {
 }
 
 // extensions lists extensions of files that people mention in conversations with an agent.
-var extensions = set(`go mod sum py pyi ipynb java kt kts scala js jsx ts tsx mjs cjs vue svelte rs c h cc cpp hpp cxx cs
+var extensions = analysis.Set(`go mod sum py pyi ipynb java kt kts scala js jsx ts tsx mjs cjs vue svelte rs c h cc cpp hpp cxx cs
 		fs rb php swift lua sh bash zsh ps1 sql proto graphql html css scss xml json jsonl yaml yml toml ini cfg conf env lock
 		md txt rst csv tsv log pdf png jpg svg zip gz tar tf hcl gradle cmake mk db wasm ex exs erl hs ml clj dart zig nix`)

@@ -254,7 +254,7 @@ var codePrefixes = map[string]string{
 	"NU": "4", "ORA": "5", "NETSDK": "4", "PGRST": "3", "AADSTS": "56", "KB": "67", "CVE": "4", "SQL": "4", "ESLINT": "3",
 }
 
-var errnos = set(`ECONNREFUSED ECONNRESET ECONNABORTED ENOENT EACCES EPERM EEXIST ENOTDIR EISDIR ENOTEMPTY EINVAL
+var errnos = analysis.Set(`ECONNREFUSED ECONNRESET ECONNABORTED ENOENT EACCES EPERM EEXIST ENOTDIR EISDIR ENOTEMPTY EINVAL
 		EMFILE ENFILE ENOSPC EROFS EPIPE EAGAIN EBUSY EADDRINUSE EADDRNOTAVAIL ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND
 		ENOMEM EIO EBADF EINTR EXDEV ELOOP ENAMETOOLONG ERESOLVE ELIFECYCLE EINTEGRITY ENOTSUP EPROTO ECANCELED
 		SIGSEGV SIGABRT SIGKILL SIGBUS SIGILL SIGFPE SIGTERM OOMKilled CrashLoopBackOff ImagePullBackOff`)
@@ -263,7 +263,7 @@ var errnos = set(`ECONNREFUSED ECONNRESET ECONNABORTED ENOENT EACCES EPERM EEXIS
 func plainFailure(w *word) bool { return failureWords[w.low] || len(w.low) < 5 }
 
 // failureWords are words that report a failure.
-var failureWords = set(`error errors fail fails failed failing failure failures fatal crash crashes crashed crashing
+var failureWords = analysis.Set(`error errors fail fails failed failing failure failures fatal crash crashes crashed crashing
 		panic panics panicked panicking exception exceptions segfault segfaults timeout timeouts broken bug bugs
 		denied refused rejected invalid undefined undeclared unresolved missing cannot unable abort aborted aborting
 		deadlock deadlocks leak leaks leaking hangs freezes corrupt corrupted unauthorized forbidden overflow
@@ -287,6 +287,6 @@ func negatedWork(words []word, i int) bool {
 	return false
 }
 
-var workWords = set(`work works working start starts starting compile compiles build builds load loads loading
+var workWords = analysis.Set(`work works working start starts starting compile compiles build builds load loads loading
 		run runs running connect connects respond responds found recognized recognised permitted allowed defined
 		supported exist exists match resolve save open return returning update updating pass passing render`)

@@ -283,7 +283,7 @@ func subject(text string, words []word) string {
 
 // languages are names of programming languages. A question names one to say which code is wanted,
 // but that code rarely contains the name.
-var languages = set("python golang java javascript typescript ruby rust kotlin scala php perl swift c++ c#")
+var languages = analysis.Set("python golang java javascript typescript ruby rust kotlin scala php perl swift c++ c#")
 
 // markLanguage marks a programming language at the start or the end of a question of several words
 // as a frame: "python sort a list by key", "… in Java?".

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // smallTalk reports whether no knowledge could help to answer a message: it contains only
@@ -110,11 +112,11 @@ func equalWord(w *word, p string) bool {
 }
 
 var (
-	thanks = set(`thanks thank thx ty tysm cheers gracias merci danke obrigado obrigada grazie спасибо 谢谢 謝謝 多谢
+	thanks = analysis.Set(`thanks thank thx ty tysm cheers gracias merci danke obrigado obrigada grazie спасибо 谢谢 謝謝 多谢
 		ありがとう ありがとうございます 감사합니다 고마워 고마워요 شكرا תודה`)
-	greetings = set(`hi hello hey heya howdy yo morning afternoon evening greetings hola bonjour salut hallo ciao olá oi привет
+	greetings = analysis.Set(`hi hello hey heya howdy yo morning afternoon evening greetings hola bonjour salut hallo ciao olá oi привет
 		你好 您好 こんにちは おはよう 안녕 안녕하세요 مرحبا שלום`)
-	courtesies = set(`ok okay k kk okey great good nice cool awesome perfect excellent amazing wonderful fantastic brilliant
+	courtesies = analysis.Set(`ok okay k kk okey great good nice cool awesome perfect excellent amazing wonderful fantastic brilliant
 		lovely fine alright right sweet neat superb got it gotcha understood noted makes sense sounds looks that that's this
 		works worked yes yeah yep yup ya y sure no nope nah n please pls do go on ahead continue proceed carry keep going doing next
 		more bye goodbye goodnight see later soon cya welcome well done job wow haha hahaha lol hmm hm mhm oh ah aha i im will

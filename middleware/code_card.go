@@ -12,9 +12,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/retriever"
 )
 
@@ -96,8 +96,7 @@ func (c *cards) get(v *codegraph.View, id string) (card, bool) {
 // cleanFileText removes secrets and other content that must not get into a prompt. A store cleans the claims it holds;
 // text of files does not pass through one.
 func cleanFileText(s string) string {
-	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(clean.Text(s))
 }
 
 // oneLine replaces each run of white space, line breaks included, by one space.

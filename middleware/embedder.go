@@ -47,7 +47,7 @@ func (l *Layer) openEmbedder() error {
 		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
 		if l.backgroundEmbedder = e; !embed.IsLocal(e) {
-			l.backgroundEmbedder = guard.Retry(e, guard.RetryOptions{})
+			l.backgroundEmbedder = guard.Retry(e, 0)
 		}
 	}
 	return nil

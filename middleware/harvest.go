@@ -227,6 +227,7 @@ func (l *Layer) runStatements(ctx context.Context) {
 	}
 }
 
+// learnStatements learns the statements that still wait when the layer is closed.
 func (l *Layer) learnStatements() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()

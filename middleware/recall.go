@@ -78,7 +78,7 @@ func (l operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, erro
 	return l.Recaller(s, q).Ask(ctx, q.Question, q.Filter.Scopes)
 }
 
-// Recaller searches one store repeatedly with the same options. It is safe for concurrent use while
+// recaller searches one store repeatedly with the same options. It is safe for concurrent use while
 // its store is open.
 type recaller struct {
 	l         *Layer
@@ -100,7 +100,7 @@ const recallDeadline = 30 * time.Second
 // recallFloor is the relevance floor of a recall. It includes everything that matches the question.
 const recallFloor = 1e-9
 
-// Recaller returns a Recaller with the retrieval settings of the store's owner, except for the
+// Recaller returns a recaller with the retrieval settings of the store's owner, except for the
 // deadline and the floor. The Owner and Question of q, and its Filter's scopes, are not used.
 func (l operator) Recaller(s store.Engine, q RecallQuery) *recaller {
 	ask := l.questionFor(s, l.vectorCause, recallDeadline)

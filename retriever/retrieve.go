@@ -89,42 +89,19 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	s := candidateFilter{p: r.p, f: f, out: out, decided: make(map[store.Ref]bool, count(answers))}
 	ruled := r.rules(answers, &s) // first, so that nothing else can refuse or take them
 	r.tasks(&s)
-	var found, pinned, sessions, playbooks []answer
 	for _, a := range answers {
 		for _, c := range a.res.Cut {
 			s.refuse(c.Ref, c.Reason)
 		}
-		switch a.name {
-		case SourcePinned:
-			pinned = append(pinned, a)
-		case SourceSessions:
-			sessions = append(sessions, a)
-		case SourcePlaybooks:
-			playbooks = append(playbooks, a)
-		default:
-			found = append(found, a)
-		}
 	}
+	pinned, sessions, playbooks, found := bySource(answers)
 	books := r.match(playbooks, found)
 	out.Candidates = slices.Grow(out.Candidates, len(books.fits)+min(r.o.TopK, r.o.Pool, count(found))+count(pinned)+count(sessions))
 	s.excluded = books.excluded
 	if attributes := r.attributes(&out.Structure, ruled); len(attributes) > 0 {
 		found = append(found, answer{SourceStructure, store.Result{Hits: attributes}})
 	}
-	for _, a := range pinned {
-		for i, h := range a.res.Hits {
-			if row, ok := s.pass(h.Ref); ok {
-				out.Candidates = append(out.Candidates, Candidate{Ref: h.Ref, Row: row, Memory: true, Tier: r.tier(&row, f),
-					Sources: pinnedAt(i+1, finite(h.Score))})
-			}
-		}
-	}
-	for i, m := range books.fits {
-		if row, ok := s.pass(m.ref); ok {
-			out.Candidates = append(out.Candidates, Candidate{Ref: m.ref, Row: row, Memory: true, Tier: r.tier(&row, f), Fused: m.score,
-				Sources: map[string]ken.LegScore{SourcePlaybooks: {Rank: i + 1, Score: m.score}}, Signals: m.signals()})
-		}
-	}
+	r.addMemory(pinned, books.fits, &s)
 	out.Memory = len(out.Candidates) - out.Rules
 	var memory fusion
 	defer memory.release()
@@ -173,6 +150,41 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	}
 	for _, ref := range books.near {
 		s.refuse(ref, s.excluded[ref])
+	}
+}
+
+// bySource separates the answers of the sources of memory from the others.
+func bySource(answers []answer) (pinned, sessions, playbooks, found []answer) {
+	for _, a := range answers {
+		switch a.name {
+		case SourcePinned:
+			pinned = append(pinned, a)
+		case SourceSessions:
+			sessions = append(sessions, a)
+		case SourcePlaybooks:
+			playbooks = append(playbooks, a)
+		default:
+			found = append(found, a)
+		}
+	}
+	return pinned, sessions, playbooks, found
+}
+
+// addMemory adds the pinned records and the fitting playbooks to the candidates.
+func (r *Retriever) addMemory(pinned []answer, playbooks []playbookMatch, s *candidateFilter) {
+	add := func(c Candidate) {
+		if row, ok := s.pass(c.Ref); ok {
+			c.Row, c.Memory, c.Tier = row, true, r.tier(&row, s.f)
+			s.out.Candidates = append(s.out.Candidates, c)
+		}
+	}
+	for _, a := range pinned {
+		for i, h := range a.res.Hits {
+			add(Candidate{Ref: h.Ref, Sources: pinnedAt(i+1, finite(h.Score))})
+		}
+	}
+	for i, m := range playbooks {
+		add(Candidate{Ref: m.ref, Fused: m.score, Signals: m.signals(), Sources: map[string]ken.LegScore{SourcePlaybooks: {Rank: i + 1, Score: m.score}}})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -143,8 +144,7 @@ func allClaims(store.Glance) bool { return true }
 // fileText makes text of a file safe to show and keeps its line breaks. It has at most most code
 // points. cut reports whether it was shortened.
 func fileText(s string, most int) (shown string, cut bool) {
-	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
-	s = strings.TrimSpace(guardrail.Neutralize(s))
+	s = strings.TrimSpace(guardrail.Neutralize(clean.Text(s)))
 	return truncate(s, most), utf8.RuneCountInString(s) > most
 }
 

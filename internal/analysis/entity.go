@@ -229,8 +229,8 @@ func (s *scanner) trim(a, b int) (int, int) {
 	return a, b
 }
 
-// Entities returns names as Entity spells them, each once; what is no
-// name is left out. Nil when there is none.
+// Entities returns names as Entity spells them, each once. It leaves
+// out what is not a name, and returns nil if there is no name.
 func Entities(names []string) []string {
 	var out []string
 	for _, n := range names {

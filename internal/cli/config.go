@@ -22,7 +22,7 @@ import (
 const manyFiles = 2000
 
 // tooManyFiles returns the reason why Ken must ask before it reads the folder's files, or
-// nil. A folder that is no project may hold all files of a user.
+// nil. A folder that is not a project may hold all files of a user.
 func tooManyFiles(r *config.Resolved) *ken.Error {
 	if _, err := os.Lstat(filepath.Join(r.Root, ".ken", "config.yaml")); err == nil {
 		return nil // ken init or a repository marks it as a project

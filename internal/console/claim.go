@@ -284,8 +284,8 @@ func staysCorrected(c *ken.Claim) string {
 }
 
 // supersedeClaim replaces a claim: by an existing one with a given id, or by a new one with a
-// given text. The form has the old text, which is no new one. A rule, and what a person has verified,
-// are not replaced without a reason.
+// given text. The form starts with the old text, which does not count as a new one. Replacing a rule, or what a
+// person has verified, needs a reason.
 func supersedeClaim(v *visit) error {
 	id, text := v.r.PathValue("id"), v.formText("text")
 	by, reason := strings.TrimSpace(v.param("by")), strings.TrimSpace(v.param("reason"))

@@ -226,8 +226,8 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 // idForm matches an id of a claim, or the part of it that pages show.
 var idForm = lazyregexp.New(`^[0-9a-f-]{6,36}$`)
 
-// claimNamed returns the claim whose id, or the address of whose page, is the question; nil if there
-// is none.
+// claimNamed returns the claim of which the question is the id or the address of its page; nil if
+// there is none.
 func (v *visit) claimNamed(s store.Engine, question string) (*inspect.Claim, error) {
 	id := strings.ToLower(question[strings.LastIndexByte(question, '/')+1:])
 	if !idForm.MatchString(id) {

@@ -26,12 +26,12 @@ func Parse(text string, limit int) (Node, []Fault) {
 		return empty, nil
 	}
 	if Deepest(text) > maxDepth {
-		n := Lines(text)
+		n := readLines(text)
 		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close all brackets, and use fewer levels."}}
 	}
 	body, err := parse(text)
 	if err != nil {
-		return Lines(text), []Fault{syntax(err)}
+		return readLines(text), []Fault{syntax(err)}
 	}
 	if body == nil || body.Type() == ast.NullType || body.Type() == ast.CommentType {
 		return empty, nil
@@ -195,10 +195,10 @@ func Deepest(text string) (most int) {
 	return most
 }
 
-// Lines reads a text that is not YAML line by line: "key: value" where a line
+// readLines reads a text that is not YAML line by line: "key: value" where a line
 // starts with a word, and "- item" below a key without a value. It skips other
 // lines.
-func Lines(text string) Node {
+func readLines(text string) Node {
 	out := Node{Kind: Map, Line: 1}
 	n := 0
 	for l := range strings.Lines(text) {

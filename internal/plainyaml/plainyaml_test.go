@@ -93,7 +93,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%+v of %d lines", fault, most)
 			}
 		}
-		for _, field := range Lines(text).Fields {
+		for _, field := range readLines(text).Fields {
 			if field.Key == "" || field.Line > most {
 				t.Error(field)
 			}

@@ -54,7 +54,7 @@ func Hash(b []byte) string {
 var ErrTooLarge = errors.New("larger than the limit")
 
 // Read reads a regular file of at most limit bytes. Errors: fs.ErrNotExist,
-// ErrTooLarge, ken.ErrRefused for a link and for what is no regular file.
+// ErrTooLarge, ken.ErrRefused for anything but a regular file, such as a link.
 func (f *Folder) Read(name string, limit int64) (r File, err error) {
 	before, err := f.lstat(name)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 )
 
-// DefaultEncoding is used for models that the library's tables don't contain.
-const DefaultEncoding = tiktoken.MODEL_O200K_BASE
+// defaultEncoding is used for models that the library's tables don't contain.
+const defaultEncoding = tiktoken.MODEL_O200K_BASE
 
 // encodings are loaded once per process. Loading one takes 50 to 120 ms and about twenty megabytes.
 var encodings = map[string]func() (*tiktoken.Tiktoken, error){
@@ -46,11 +46,11 @@ func load(name string) (*tiktoken.Tiktoken, error) {
 }
 
 // Counter returns a function that counts the tokens of a text. model is the name of a model or of
-// an encoding, such as gpt-4o or cl100k_base. For an unknown name or "", DefaultEncoding is used.
+// an encoding, such as gpt-4o or cl100k_base. For an unknown name or "", defaultEncoding is used.
 // The first call for an encoding loads it. The function is safe for concurrent use. Control tokens
 // in a text are counted as plain text.
 func Counter(model string) (func(text string) int, error) {
-	name := Encoding(model)
+	name := encodingOf(model)
 	enc, err := encodings[name]()
 	if err != nil {
 		return nil, fmt.Errorf("load encoding %s: %w", name, err)
@@ -58,8 +58,8 @@ func Counter(model string) (func(text string) int, error) {
 	return func(text string) int { return len(enc.EncodeOrdinary(text)) }, nil
 }
 
-// Encoding returns the name of the encoding that Counter uses for model.
-func Encoding(model string) string {
+// encodingOf returns the name of the encoding that Counter uses for model.
+func encodingOf(model string) string {
 	if _, ok := encodings[model]; ok {
 		return model
 	}
@@ -70,7 +70,7 @@ func Encoding(model string) string {
 		}
 	}
 	if _, ok := encodings[name]; !ok {
-		return DefaultEncoding
+		return defaultEncoding
 	}
 	return name
 }

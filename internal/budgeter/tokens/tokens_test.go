@@ -14,7 +14,7 @@ func TestEncoding(t *testing.T) {
 		"p50k_base": "p50k_base", "r50k_base": "r50k_base", "cl100k_base": "cl100k_base",
 		"claude-sonnet": "o200k_base", "gpt2": "o200k_base",
 	} {
-		if got := Encoding(model); got != want {
+		if got := encodingOf(model); got != want {
 			t.Errorf("Encoding(%q) = %s, want %s", model, got, want)
 		}
 	}

@@ -157,7 +157,7 @@ func (a *commands) enter(e *hook.Event) {
 }
 
 // hookSettings returns the configuration for hooks. Hooks read none of the project's files,
-// and create none in a folder that is no project.
+// and create none in a folder that is not a project.
 func (a *commands) hookSettings() (*config.Resolved, error) {
 	r, err := a.Resolve()
 	if err != nil {

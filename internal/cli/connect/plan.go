@@ -151,7 +151,7 @@ func (p *plan) changed() (out []*change) {
 	return out
 }
 
-// apply stores the backups and writes the files. by is the way; "" disconnects.
+// apply stores the backups and writes the files. by is how the agent is connected; "" disconnects it.
 func (p *plan) apply(by string, now time.Time) error {
 	if by != "" {
 		if err := p.keep(by, now); err != nil {

@@ -105,13 +105,12 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if o.child {
-		var ended context.CancelFunc
-		ctx, ended = context.WithCancel(ctx)
-		defer ended()
 		go func() { // runs until standard input or the process ends
 			_, _ = io.Copy(io.Discard, a.In)
-			ended()
+			stop()
 		}()
 	}
 	hangups := make(chan os.Signal, 1)
@@ -126,10 +125,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		if place, err = a.takePlace(ctx, cfg); place == nil {
 			return err // another one runs, and its address was printed
 		}
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
 		place.stop = stop
-		defer stop()
 		defer func() { _ = place.Close() }()
 		context.AfterFunc(ctx, func() { _ = place.Close() })
 	}
@@ -185,8 +181,8 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
 	}
-	now, stop := secondSignal(ctx)
-	defer stop()
+	now, stopNow := secondSignal(ctx)
+	defer stopNow()
 	reloads := a.reloads(ctx, hangups, reloading{serving: s, options: o, gateway: g, layer: l, from: from})
 	var beside sync.WaitGroup
 	if debug != nil {

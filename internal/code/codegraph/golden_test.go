@@ -37,7 +37,7 @@ func TestShop(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if c := newShop().View().Counts(); doc.Version != ExportVersion || len(doc.Nodes) != c.Nodes || len(doc.Edges) != c.Edges {
+	if c := newShop().View().Counts(); doc.Version != exportVersion || len(doc.Nodes) != c.Nodes || len(doc.Edges) != c.Edges {
 		t.Errorf("version %d, %d nodes, %d edges; counts %+v", doc.Version, len(doc.Nodes), len(doc.Edges), c)
 	}
 	if strings.Contains(got, "AKIA") {

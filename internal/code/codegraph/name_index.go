@@ -3,6 +3,8 @@ package codegraph
 import (
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // nameIndex lists the nodes with one bare name in one family of languages.
@@ -120,7 +122,7 @@ func (r *resolver) imported(i int32) bool {
 	return slices.ContainsFunc(r.u.imports, func(im imp) bool { return im.target.kind != kFile && below(im.target.qual) })
 }
 
-// bySuffix finds the only node whose qualified name is q behind the name of a folder that is no package, such as src.
+// bySuffix finds the only node whose qualified name is q behind the name of a folder that is not a package, such as src.
 // It is not used for Go, where import paths are complete. q need not occur in the graph, so that the result does not
 // depend on that.
 func (r *resolver) bySuffix(q string, k edgeNo) int32 {
@@ -189,17 +191,11 @@ func (r *resolver) space(q string) bool {
 }
 
 // commonMembers are methods and fields found in most standard libraries, in lower case.
-var commonMembers = func() map[string]bool {
-	m := map[string]bool{}
-	for s := range strings.FieldsSeq(`add all any append apply at begin bind call cancel catch clear clone close code collect commit
-		compare concat contains copy count create data delete done each emit empty encode decode end entries equals err error exec
-		execute exists exit extend fail filter finally find first flush foreach format get getitem group has hash hashcode head header
-		id index indexof info init insert int is items iter iterator join key keys kind last len length line list load lock log map
-		match max message min name names new next node now off on open parse path peek ping pop print push put query range read readline
-		ready reason receive remove render replace request reset resolve response result reverse run save scan search seek select send
-		set setup shift size sleep slice sort split start state status stop stream string strip sub submit substring sum take test text
-		then time title to tojson tostring trim type unlock unwrap update url use value values version wait walk warn with write`) {
-		m[s] = true
-	}
-	return m
-}()
+var commonMembers = analysis.Set(`add all any append apply at begin bind call cancel catch clear clone close code collect commit
+	compare concat contains copy count create data delete done each emit empty encode decode end entries equals err error exec
+	execute exists exit extend fail filter finally find first flush foreach format get getitem group has hash hashcode head header
+	id index indexof info init insert int is items iter iterator join key keys kind last len length line list load lock log map
+	match max message min name names new next node now off on open parse path peek ping pop print push put query range read readline
+	ready reason receive remove render replace request reset resolve response result reverse run save scan search seek select send
+	set setup shift size sleep slice sort split start state status stop stream string strip sub submit substring sum take test text
+	then time title to tojson tostring trim type unlock unwrap update url use value values version wait walk warn with write`)

@@ -129,9 +129,9 @@ func (v *View) between(nodes map[int32]bool) []PictureEdge {
 	return out
 }
 
-// ExportVersion is the version of the format of ExportJSON. It increases when a field is removed or changes its
+// exportVersion is the version of the format of ExportJSON. It increases when a field is removed or changes its
 // meaning. It does not increase when a field is added.
-const ExportVersion = 1
+const exportVersion = 1
 
 // exportedNode and exportedEdge are the JSON forms of nodes and edges in ExportJSON.
 type exportedNode struct {
@@ -178,7 +178,7 @@ func (v *View) ExportJSON(w io.Writer) error {
 		text(separator+string(data), ",\n")
 	}
 	nodes := v.sorted()
-	text(fmt.Sprintf("{\"version\":%d,\n\"nodes\":[", ExportVersion), "\n")
+	text(fmt.Sprintf("{\"version\":%d,\n\"nodes\":[", exportVersion), "\n")
 	for _, i := range nodes {
 		add(v.exportNode(i))
 	}

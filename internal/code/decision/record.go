@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Value is a text with the number of its line, from 1. The zero value means not found.
@@ -161,7 +161,7 @@ func Claim(r Record) (ken.Claim, error) {
 		at = r.ModTime
 	}
 	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, Archived: r.Archived,
-		StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
+		StatusText: cleanText(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
 		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
 	if err != nil {
 		return ken.Claim{}, err
@@ -197,7 +197,7 @@ type Body struct {
 
 func cleaned(values []Value) (out []string) {
 	for _, v := range values {
-		out = append(out, clean(v.Text))
+		out = append(out, cleanText(v.Text))
 	}
 	return out
 }
@@ -237,7 +237,7 @@ func headline(r Record) string {
 		}
 		h += " (" + status + ")"
 	}
-	return clean(shorten(h, maxClaimTitle))
+	return cleanText(shorten(h, maxClaimTitle))
 }
 
 // claimText returns the text of a claim. The decision comes first, because it must remain if a block is shortened.
@@ -273,7 +273,7 @@ func claimText(r Record) string {
 	if b.Len() == 0 {
 		add("", stripMarkup(r.Title.Text), left)
 	}
-	return clean(b.String())
+	return cleanText(b.String())
 }
 
 // cutText shortens a text to at most most characters, at the end of a line, a sentence or a word, and before a code
@@ -304,10 +304,9 @@ func cutText(s string, most int) string {
 	return strings.TrimSpace(s) + "…"
 }
 
-// clean removes what must not appear in a prompt. These claims come from files, so no store cleans them.
-func clean(s string) string {
-	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
-	return strings.TrimSpace(s)
+// cleanText removes what must not appear in a prompt. These claims come from files, so no store cleans them.
+func cleanText(s string) string {
+	return strings.TrimSpace(clean.Text(s))
 }
 
 func claimID(path string) string {

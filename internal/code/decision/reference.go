@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -344,15 +345,9 @@ func fileEnding(s string) bool {
 }
 
 // fileEndings are extensions of source files and related files. "config.Load" does not have one.
-var fileEndings = func() map[string]bool {
-	out := map[string]bool{}
-	for e := range strings.FieldsSeq(`go py pyi js jsx mjs cjs ts tsx mts java kt kts scala cs fs rs c h cc cpp cxx hpp hh m mm swift rb php pl lua
-		sh bash zsh ps1 sql proto graphql tf css scss less html vue svelte yaml yml toml json jsonl xml ini cfg conf mod sum lock md rst txt
-		gradle cmake mk dockerfile ipynb csproj sln`) {
-		out[e] = true
-	}
-	return out
-}()
+var fileEndings = analysis.Set(`go py pyi js jsx mjs cjs ts tsx mts java kt kts scala cs fs rs c h cc cpp cxx hpp hh m mm swift rb php pl lua
+	sh bash zsh ps1 sql proto graphql tf css scss less html vue svelte yaml yml toml json jsonl xml ini cfg conf mod sum lock md rst txt
+	gradle cmake mk dockerfile ipynb csproj sln`)
 
 // looksLikeSymbol reports whether a word in code marks is a name of code: it has several parts, camel case,
 // underscores, or a capital letter followed by lower case. A word in capitals only is usually a setting or a file.

@@ -1,7 +1,6 @@
 package decision
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +27,14 @@ func DefaultFolders() []string {
 
 // Options configures a Registry. The zero value is the default.
 type Options struct {
-	Folders  []string // from the root, with slashes; empty means DefaultFolders
-	MaxFiles int      // maximum number of files to read; 0 means 10,000
-	Now      func() time.Time
+	Folders []string // from the root, with slashes; empty means DefaultFolders
+	Now     func() time.Time
 }
 
 const (
-	maxFile      = 16 << 20 // bytes; a larger file is not read
-	maxDepth     = 4        // levels of folders below one of Options.Folders
-	defaultFiles = 10_000
+	maxFile  = 16 << 20 // bytes; a larger file is not read
+	maxDepth = 4        // levels of folders below one of Options.Folders
+	maxFiles = 10_000   // the rest is not read
 
 	lockName = ".ken/state/.decisions.lock"
 
@@ -69,7 +67,6 @@ func Open(ctx context.Context, root string, o Options) (*Registry, error) {
 		}
 		o.Folders[i] = clean
 	}
-	o.MaxFiles = cmp.Or(max(o.MaxFiles, 0), defaultFiles)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -101,9 +101,9 @@ func (s *scan) folder(dir string, depth int) error {
 				}
 			}
 		case !markdown(e.Name) || s.has(p):
-		case len(s.now) >= s.r.o.MaxFiles:
+		case len(s.now) >= maxFiles:
 			if !s.full {
-				s.problems = append(s.problems, Problem{Path: dir, Text: fmt.Sprintf("more than %d files; the rest is not read", s.r.o.MaxFiles), Try: "Name the folders of the decisions more closely."})
+				s.problems = append(s.problems, Problem{Path: dir, Text: fmt.Sprintf("more than %d files; the rest is not read", maxFiles), Try: "Name the folders of the decisions more closely."})
 			}
 			s.full = true
 		default:

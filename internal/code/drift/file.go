@@ -26,7 +26,7 @@ func Read(root, path string) (*Manifest, error) {
 
 // ReadBaseline reads the baseline of a project. Errors are as in Read.
 func ReadBaseline(root, path string) (*Baseline, error) {
-	text, err := read(root, path, MaxBaseline)
+	text, err := read(root, path, maxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there", Try: "Write it with ken drift --update-baseline."}
 	}
@@ -45,7 +45,7 @@ func WriteBaseline(root, path string, b *Baseline) (changed bool, err error) {
 	}
 	defer dir.Close() // the written file is closed already
 	var was []byte
-	have, err := dir.Read(path, MaxBaseline)
+	have, err := dir.Read(path, maxBaseline)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -13,7 +13,7 @@ const DefaultManifest = ".ken/architecture.yaml"
 // Maximum sizes of files, in bytes.
 const (
 	MaxManifest = 1 << 20
-	MaxBaseline = 64 << 20
+	maxBaseline = 64 << 20
 )
 
 // Everything, in the list of a layer, means all layers.

@@ -86,10 +86,10 @@ type Problem struct {
 
 // Limits of an objective, in characters and entries.
 const (
-	MaxTitle       = 200
-	MaxText        = 500 // of a task
-	MaxDescription = 20_000
-	MaxTasks       = 1000
+	maxTitle       = 200
+	maxText        = 500 // of a task
+	maxDescription = 20_000
+	maxTasks       = 1000
 	maxNames       = 200 // tags, decisions, sessions
 	maxFile        = 1 << 20
 )

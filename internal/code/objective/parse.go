@@ -243,8 +243,8 @@ func (d *document) check() {
 	if d.Status == "" && d.at("status") < 0 {
 		d.Status = Active
 	}
-	if len(d.Tasks) > MaxTasks {
-		d.problem(d.Tasks[MaxTasks].Line, fmt.Sprintf("%d tasks; at most %d", len(d.Tasks), MaxTasks), "Split it into several objectives.")
+	if len(d.Tasks) > maxTasks {
+		d.problem(d.Tasks[maxTasks].Line, fmt.Sprintf("%d tasks; at most %d", len(d.Tasks), maxTasks), "Split it into several objectives.")
 	}
 }
 

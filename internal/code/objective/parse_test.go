@@ -97,7 +97,7 @@ func TestParseBroken(t *testing.T) {
 		"huge":       {"title: Ship\nstatus: paused\n" + strings.Repeat("x: y\n", 1<<18), 0, "bytes"},
 		"same key":   {"title: Ship\nstatus: paused\nstatus: done\n", 3, "already"},
 		"deep":       {"title: Ship\nstatus: paused\nx: " + strings.Repeat("[", 9999) + "\n", 1, "nested"},
-		"many tasks": {"title: Ship\nstatus: paused\ntasks:\n" + strings.Repeat("  - a\n", MaxTasks+1), MaxTasks + 4, "tasks; at most"},
+		"many tasks": {"title: Ship\nstatus: paused\ntasks:\n" + strings.Repeat("  - a\n", maxTasks+1), maxTasks + 4, "tasks; at most"},
 		"empty":      {"", 0, "no title"},
 		"old ends":   {"title: Ship\rstatus: paused\r", 1, "carriage return"},
 		"binary":     {"title: Ship\nstatus: paused\n\x00", 0, "UTF-8"},

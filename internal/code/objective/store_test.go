@@ -52,7 +52,7 @@ description: |
 	if err != nil || second.ID != "OBJ-0002" || !strings.HasSuffix(get(t, dir, "OBJ-0002.yaml"), "tasks: []\n") {
 		t.Error(second, err)
 	}
-	for name, d := range map[string]Draft{"no title": {}, "long": {Title: strings.Repeat("x", MaxTitle+1)}, "task": {Title: "x", Tasks: []string{strings.Repeat("x", MaxText+1)}}, "bytes": {Title: "x", Owner: "\xff"}, "text": {Title: "x", Description: strings.Repeat("x", MaxDescription+1)}} {
+	for name, d := range map[string]Draft{"no title": {}, "long": {Title: strings.Repeat("x", maxTitle+1)}, "task": {Title: "x", Tasks: []string{strings.Repeat("x", maxText+1)}}, "bytes": {Title: "x", Owner: "\xff"}, "text": {Title: "x", Description: strings.Repeat("x", maxDescription+1)}} {
 		if _, err := s.Create(t.Context(), d); !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Limits of a summary for each objective.
@@ -122,8 +123,7 @@ func fitItems(label string, items []string, room int) string {
 // promptLine makes a text safe for a prompt: one line, bounded, without anything that could close the surrounding
 // frame.
 func promptLine(s string, most int) string {
-	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
-	s = oneLine(guardrail.Neutralize(s))
+	s = oneLine(guardrail.Neutralize(clean.Text(s)))
 	if utf8.RuneCountInString(s) > most {
 		s = strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
 	}

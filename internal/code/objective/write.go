@@ -28,9 +28,9 @@ type Draft struct {
 // Create writes a new objective with the next free id. Errors: ErrInvalid, with the field.
 func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 	now := s.now()
-	o := Objective{Title: oneLine(d.Title), Description: strings.TrimSpace(d.Description), Status: Active, Owner: oneLine(d.Owner), Tags: clean(d.Tags),
-		Decisions: clean(d.Decisions), Sessions: clean(d.Sessions), Created: now, Updated: now}
-	for _, t := range clean(d.Tasks) {
+	o := Objective{Title: oneLine(d.Title), Description: strings.TrimSpace(d.Description), Status: Active, Owner: oneLine(d.Owner), Tags: distinctLines(d.Tags),
+		Decisions: distinctLines(d.Decisions), Sessions: distinctLines(d.Sessions), Created: now, Updated: now}
+	for _, t := range distinctLines(d.Tasks) {
 		o.Tasks = append(o.Tasks, Task{Text: t})
 	}
 	if err := o.validate(); err != nil {
@@ -100,7 +100,7 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 			o.Status = *u.Status
 		}
 		if u.Tags != nil {
-			o.Tags = clean(u.Tags)
+			o.Tags = distinctLines(u.Tags)
 		}
 		o.Decisions = union(o.Decisions, u.AddDecisions)
 		o.Sessions = union(o.Sessions, u.AddSessions)
@@ -112,7 +112,7 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 				o.Tasks = append(o.Tasks, t)
 			}
 		} else if u.Remaining != nil {
-			o.Tasks = replaceRemaining(o.Tasks, clean(u.Remaining))
+			o.Tasks = replaceRemaining(o.Tasks, distinctLines(u.Remaining))
 		}
 		return nil
 	})
@@ -209,14 +209,14 @@ func (o *Objective) validate() error {
 	switch {
 	case o.Title == "":
 		return invalid("title", "empty", "Name the objective in a few words.")
-	case utf8.RuneCountInString(o.Title) > MaxTitle:
-		return invalid("title", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Title), MaxTitle), "Put the rest into the description.")
-	case utf8.RuneCountInString(o.Description) > MaxDescription:
-		return invalid("description", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Description), MaxDescription), "Keep long texts in files of their own.")
+	case utf8.RuneCountInString(o.Title) > maxTitle:
+		return invalid("title", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Title), maxTitle), "Put the rest into the description.")
+	case utf8.RuneCountInString(o.Description) > maxDescription:
+		return invalid("description", fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(o.Description), maxDescription), "Keep long texts in files of their own.")
 	case !o.Status.Valid():
 		return invalid("status", fmt.Sprintf("unknown status %q", o.Status), "Use active, paused, done or abandoned.")
-	case len(o.Tasks) > MaxTasks:
-		return invalid("tasks", fmt.Sprintf("%d tasks; at most %d", len(o.Tasks), MaxTasks), "Split it into several objectives.")
+	case len(o.Tasks) > maxTasks:
+		return invalid("tasks", fmt.Sprintf("%d tasks; at most %d", len(o.Tasks), maxTasks), "Split it into several objectives.")
 	case len(o.Tags) > maxNames, len(o.Decisions) > maxNames, len(o.Sessions) > maxNames:
 		return invalid("", fmt.Sprintf("more than %d names in a list", maxNames), "Keep those that matter.")
 	}
@@ -230,8 +230,8 @@ func (o *Objective) validate() error {
 		switch {
 		case t.Text == "":
 			return invalid(field, "empty", "Say what is to be done.")
-		case utf8.RuneCountInString(t.Text) > MaxText:
-			return invalid(field, fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(t.Text), MaxText), "Put the rest into the description.")
+		case utf8.RuneCountInString(t.Text) > maxText:
+			return invalid(field, fmt.Sprintf("%d characters; at most %d", utf8.RuneCountInString(t.Text), maxText), "Put the rest into the description.")
 		case !utf8.ValidString(t.Text + t.By + t.Claim):
 			return invalid(field, "not valid UTF-8", "Convert it to UTF-8 first.")
 		}
@@ -239,8 +239,8 @@ func (o *Objective) validate() error {
 	return nil
 }
 
-// clean makes each entry one line, and removes empty ones and duplicates.
-func clean(list []string) []string { return union(nil, list) }
+// distinctLines makes each entry one line, and removes empty ones and duplicates.
+func distinctLines(list []string) []string { return union(nil, list) }
 
 func union(a, b []string) []string {
 	out := slices.Clone(a)

@@ -274,8 +274,8 @@ type Token struct {
 	Name string // as returned by ParseToken
 }
 
-// MaxName is the maximum length of a token's name, in bytes.
-const MaxName = 1000
+// maxName is the maximum length of a token's name, in bytes.
+const maxName = 1000
 
 // ParseToken parses a token such as file:docs/graph.md. It cleans paths, so ./a and a are the same. Errors are
 // ken.ErrInvalid, without Field.
@@ -287,8 +287,8 @@ func ParseToken(s string) (Token, error) {
 		return Token{}, invalidToken(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
 	case name == "":
 		return Token{}, invalidToken(s, "has no name", "Write a name after the colon, without a space.")
-	case len(name) > MaxName:
-		return Token{}, invalidToken(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
+	case len(name) > maxName:
+		return Token{}, invalidToken(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), maxName), "Choose a shorter name.")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return Token{}, invalidToken(s, "has invisible characters in its name", "Write letters, digits and punctuation.")
 	case strings.TrimSpace(name) != name:

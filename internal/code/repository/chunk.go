@@ -278,7 +278,7 @@ func named(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// blockTitle returns the first line of a block with letters or digits that is no comment and no part of an import. It
+// blockTitle returns the first line of a block with letters or digits that is neither a comment nor part of an import. It
 // returns nothing for prose, where the title would repeat the text.
 func blockTitle(lines []line, s span, prose bool) []string {
 	if prose {

@@ -32,8 +32,6 @@ type Options struct {
 	Seed uint64
 	// Claims is the number of synthetic claims besides the story's own.
 	Claims int
-	// Log receives the layer's log; default none.
-	Log *slog.Logger
 }
 
 // Furnish creates a project in a folder, which must be empty or missing, and returns a
@@ -44,7 +42,6 @@ func Furnish(ctx context.Context, dir string, o Options) (Project, error) {
 		o.Now = time.Now()
 	}
 	o.Now = o.Now.UTC().Truncate(time.Second)
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Project{}, fmt.Errorf("find project: %w", err)
@@ -87,7 +84,7 @@ func (f *furnisher) open(ctx context.Context, vector bool) error {
 	}
 	cfg.Middleware.Vector = vector
 	f.layer, err = middleware.Open(ctx, middleware.Options{Root: f.project.Dir, Config: &cfg, Strict: true, Foreground: true,
-		Log: f.o.Log, Now: f.clock.Now, NewID: func() string { return f.ids.next(f.clock.Now()) }})
+		Log: slog.New(slog.DiscardHandler), Now: f.clock.Now, NewID: func() string { return f.ids.next(f.clock.Now()) }})
 	if err != nil {
 		return fmt.Errorf("open layer: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 func TestSuite(t *testing.T) {
 	makers := map[string]func(t *testing.T) embed.Embedder{
 		"cached": func(t *testing.T) embed.Embedder { return guard.Cached(embedtest.Bag{}, guard.NewCache(0)) },
-		"retry":  func(t *testing.T) embed.Embedder { return guard.Retry(embedtest.Bag{}, guard.RetryOptions{Batch: 2}) },
+		"retry":  func(t *testing.T) embed.Embedder { return guard.Retry(embedtest.Bag{}, 2) },
 		"guard": func(t *testing.T) embed.Embedder {
 			g := guard.New(&endpoint{}, guard.Options{Cache: guard.NewCache(0)})
 			t.Cleanup(func() { g.Close() })

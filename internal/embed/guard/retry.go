@@ -10,40 +10,30 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// RetryOptions configures Retry. The zero value is the default.
-type RetryOptions struct {
-	// Attempts is the maximum number of attempts for one batch; <= 0 means 5.
-	Attempts int
-	// Wait is the pause before the second attempt, doubled for each further one; <= 0
-	// means 1 s. A longer wait that the endpoint requests is used instead.
-	Wait time.Duration
-	// MaxWait limits every wait, including the endpoint's; <= 0 means 1 minute.
-	MaxWait time.Duration
-	// Batch is the number of texts in an attempt, so that a failure repeats
-	// little; <= 0 means 64.
-	Batch int
-}
+const (
+	maxAttempts = 5           // for one batch
+	firstWait   = time.Second // before the second attempt, doubled for each further one
+	maxWait     = time.Minute // limits every wait, including the endpoint's
+)
 
 // Retry returns an embedder for background work: when e is unavailable, it waits and
-// tries again, as configured by o or until ctx ends. Never use it in a turn.
-func Retry(e embed.Embedder, o RetryOptions) embed.Embedder {
-	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
-	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
-	o.MaxWait = cmp.Or(max(o.MaxWait, 0), time.Minute)
-	o.Batch = cmp.Or(max(o.Batch, 0), 64)
-	return &retrying{wrapped{e}, o}
+// tries again, a few times or until ctx ends. A longer wait that the endpoint requests
+// is used instead. batch is the number of texts in an attempt, so that a failure repeats
+// little; <= 0 means 64. Never use it in a turn.
+func Retry(e embed.Embedder, batch int) embed.Embedder {
+	return &retrying{wrapped{e}, cmp.Or(max(batch, 0), 64)}
 }
 
 type retrying struct {
 	wrapped
-	opts RetryOptions
+	batch int
 }
 
 // Embed implements Embedder.
 func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
-		n := min(len(texts), r.opts.Batch)
+		n := min(len(texts), r.batch)
 		some, err := r.embed(ctx, texts[:n])
 		if err != nil {
 			return nil, err
@@ -55,10 +45,10 @@ func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	wait := r.opts.Wait
+	wait := firstWait
 	for attempt := 1; ; attempt++ {
 		vectors, err := r.Embedder.Embed(ctx, texts)
-		if err == nil || attempt == r.opts.Attempts || ctx.Err() != nil || !worthRetrying(err) {
+		if err == nil || attempt == maxAttempts || ctx.Err() != nil || !worthRetrying(err) {
 			return vectors, err
 		}
 		pause := wait
@@ -68,7 +58,7 @@ func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, erro
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(min(pause, r.opts.MaxWait)):
+		case <-time.After(min(pause, maxWait)):
 		}
 		wait *= 2
 	}

@@ -59,7 +59,7 @@ func TestRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{errs: tt.errs}
 				start := time.Now()
-				_, err := guard.Retry(s, guard.RetryOptions{}).Embed(t.Context(), []string{"a"})
+				_, err := guard.Retry(s, 0).Embed(t.Context(), []string{"a"})
 				if err != tt.want || len(s.calls) != tt.calls {
 					t.Errorf("%d calls, error %v; want %d, %v", len(s.calls), err, tt.calls, tt.want)
 				}
@@ -74,7 +74,7 @@ func TestRetry(t *testing.T) {
 func TestRetryRepeatsOnlyTheBatchThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{errs: []error{nil, ken.ErrUnavailable}}
-		_, err := guard.Retry(s, guard.RetryOptions{Batch: 2}).Embed(t.Context(), []string{"a", "b", "c", "d", "e"})
+		_, err := guard.Retry(s, 2).Embed(t.Context(), []string{"a", "b", "c", "d", "e"})
 		if got := fmt.Sprint(s.calls); err != nil || got != "[[a b] [c d] [c d] [e]]" {
 			t.Errorf("calls %s, error %v", got, err)
 		}
@@ -86,7 +86,7 @@ func TestRetryStopsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		s := &script{errs: []error{ken.ErrUnavailable}}
-		_, err := guard.Retry(s, guard.RetryOptions{}).Embed(ctx, []string{"a"})
+		_, err := guard.Retry(s, 0).Embed(ctx, []string{"a"})
 		if !errors.Is(err, ken.ErrUnavailable) || len(s.calls) != 1 {
 			t.Errorf("%d calls, error %v; want one call and what it answered", len(s.calls), err)
 		}

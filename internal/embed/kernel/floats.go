@@ -1,6 +1,6 @@
 package kernel
 
-// Width is the number of which the columns of a packed matrix are a multiple.
+// Width divides the number of columns of every packed matrix.
 const Width = 32
 
 // depth is the number of rows of a packed matrix that are multiplied at once. With 12 rows of the left

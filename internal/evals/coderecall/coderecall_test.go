@@ -52,7 +52,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 }
 
 func TestRun(t *testing.T) {
-	set, err := Parse([]byte(shopSet))
+	set, err := parse([]byte(shopSet))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +92,12 @@ func TestBadSets(t *testing.T) {
 		"repository: x\nquestions: [{ask: y, kind: how, code: a, marker: b, also: [c]}]": "also",
 		"repository: x\nquestion: []":                                                    "",
 	} {
-		_, err := Parse([]byte(text))
+		_, err := parse([]byte(text))
 		if e, ok := errors.AsType[*ken.Error](err); !ok || e.Code != ken.CodeInvalid || e.Field != field {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	set, err := Parse([]byte(shopSet))
+	set, err := parse([]byte(shopSet))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestSets(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(shopSet))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := Parse(data); err == nil && (s.Repository == "" || len(s.Questions) == 0) {
+		if s, err := parse(data); err == nil && (s.Repository == "" || len(s.Questions) == 0) {
 			t.Errorf("%q: %+v", data, s)
 		}
 	})

@@ -18,5 +18,5 @@
 // signature or a comment. An item of the block is implementing code if it comes from the
 // code's file and the marker matches it. An answer is such an item, or one that matches an
 // entry of also (a path and a text). Questions of the kinds absent and talk have no answer: a
-// block of less than SilentChars characters is right.
+// block of less than 600 characters is right.
 package coderecall

@@ -18,9 +18,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// SilentChars is the length from which a block is wrong for a question without an answer, in
+// silentChars is the length from which a block is wrong for a question without an answer, in
 // characters.
-const SilentChars = 600
+const silentChars = 600
 
 // Answer is the rated block of one question.
 type Answer struct {
@@ -39,7 +39,7 @@ func (a *Answer) Right() bool {
 	if a.Answerable() {
 		return a.First > 0
 	}
-	return a.Chars < SilentChars
+	return a.Chars < silentChars
 }
 
 // Report holds the answers of one repository.

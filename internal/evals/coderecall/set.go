@@ -72,7 +72,7 @@ func Load(path string) ([]Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read questions: %w", err)
 		}
-		s, err := Parse(data)
+		s, err := parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -81,8 +81,8 @@ func Load(path string) ([]Set, error) {
 	return out, nil
 }
 
-// Parse reads one set. An unknown field is an error.
-func Parse(data []byte) (s Set, err error) {
+// parse reads one set. An unknown field is an error.
+func parse(data []byte) (s Set, err error) {
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.DisallowUnknownField()); err != nil {
 		return s, &ken.Error{Code: ken.CodeInvalid, Msg: "not a set of questions", Err: err}
 	}

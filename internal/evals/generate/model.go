@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/retriever/knownitem"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // prompt is the model's task. It says that the text of a note is data.
@@ -127,11 +128,7 @@ const maxNote = 4000
 // case the store contains a secret.
 func (s *Set) note(id string) string {
 	c := s.wanted[id]
-	safe := func(text string) string {
-		text, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(text)))
-		return text
-	}
-	text := safe(c.Text) // cleaned before it is cut, so that no secret is cut in two and missed
+	text := clean.Text(c.Text) // cleaned before it is cut, so that no secret is cut in two and missed
 	if r := []rune(text); len(r) > maxNote {
 		text = string(r[:maxNote]) + "…"
 	}
@@ -141,7 +138,7 @@ func (s *Set) note(id string) string {
 	if err := enc.Encode(struct {
 		Heading string `json:"heading,omitempty"`
 		Text    string `json:"text"`
-	}{safe(c.Heading), text}); err != nil {
+	}{clean.Text(c.Heading), text}); err != nil {
 		panic(err) // two strings
 	}
 	return strings.TrimSpace(b.String())

@@ -110,7 +110,7 @@ func Load(path, texts string) (cases []Case, without int, err error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("read cases: %w", err)
 		}
-		read, err := Parse(data)
+		read, err := parse(data)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", name, err)
 		}
@@ -137,8 +137,8 @@ func Load(path, texts string) (cases []Case, without int, err error) {
 	return cases, without, nil
 }
 
-// Parse reads cases, one per line. An unknown field is an error.
-func Parse(data []byte) (cases []Case, err error) {
+// parse reads cases, one per line. An unknown field is an error.
+func parse(data []byte) (cases []Case, err error) {
 	names := map[string]bool{}
 	n := 0
 	for line := range bytes.Lines(data) {

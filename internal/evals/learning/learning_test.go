@@ -24,7 +24,7 @@ const small = `{"name": "staging", "lang": "en", "domain": "ops", "sessions": [
 func line(s string) []byte { return []byte(strings.ReplaceAll(s, "\n", " ")) }
 
 func TestRun(t *testing.T) {
-	cases, err := Parse(line(small))
+	cases, err := parse(line(small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +73,12 @@ func TestParseRefuses(t *testing.T) {
 		"t": {`"t": "Thanks a lot!", `, ``}, "name": {`"name": "staging", `, ``},
 	} {
 		text := strings.Replace(small, change[0], change[1], 1)
-		if _, err := Parse(line(text)); !errors.Is(err, ken.ErrInvalid) {
+		if _, err := parse(line(text)); !errors.Is(err, ken.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	twice := append(append(line(small), '\n'), line(small)...)
-	if _, err := Parse(twice); err == nil {
+	if _, err := parse(twice); err == nil {
 		t.Error("two cases of one name")
 	}
 }
@@ -102,7 +102,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(line(small))
 	f.Add([]byte("{}\n\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cases, err := Parse(data)
+		cases, err := parse(data)
 		if err != nil {
 			return
 		}

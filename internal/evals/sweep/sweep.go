@@ -133,7 +133,7 @@ func (s *sweep) open(ctx context.Context, cfg config.Config) (*middleware.Layer,
 	cfg.Knowledge.DBPath = filepath.Join(s.dir, "state")
 	cfg.Knowledge.Owner = ken.DefaultOwner
 	return middleware.Open(ctx, middleware.Options{Root: s.o.Root, Config: &cfg, Embedder: s.o.Embedder, Strict: true, Foreground: true,
-		Use: []middleware.Middleware{recordRanking(cfg.Retrieval.Pool)}, Log: s.o.Log, Now: func() time.Time { return s.now }, NewID: func() string { return "question" },
+		Use: []middleware.Middleware{recordRanking(cfg.Retrieval.Pool)}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return s.now }, NewID: func() string { return "question" },
 		Progress: s.o.Progress})
 }
 
@@ -269,8 +269,6 @@ type Options struct {
 	Temp string
 	// Progress is called with the progress of long work, from several goroutines.
 	Progress func(stage string, done, total int)
-	// Log receives the layer's log messages; nil discards them.
-	Log *slog.Logger
 }
 
 // Setting is a configuration key with a value, as text that config.Config.Set
@@ -300,7 +298,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o, nil
 }
 

@@ -71,30 +71,38 @@ var learnRoute = &route{
 	answer: reflect.TypeFor[LearnedView](), fails: []problemCode{codeRefused, codeExists}, serve: (*API).learn,
 }
 
-func (a *API) learn(c *call) (*reply, error) {
-	req := c.body.(*LearnRequest)
+// wanted returns the claim that a request asks for, with the caller as its author. It returns an error for
+// a value that is not valid or that no caller may write.
+func (c *call) wanted(req *LearnRequest) (ken.Claim, error) {
 	for field, list := range map[string][]string{"tags": req.Tags, "entities": req.Entities, "about": req.About} {
 		if i := slices.IndexFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" }); i >= 0 {
-			return nil, invalid(field+"["+strconv.Itoa(i)+"]", "empty", "Give a name, or leave it out.")
+			return ken.Claim{}, invalid(field+"["+strconv.Itoa(i)+"]", "empty", "Give a name, or leave it out.")
 		}
 	}
 	want := req.claim()
 	want.Project = cmp.Or(want.Project, c.who.Project)
 	want.Actor = c.actor()
 	if want.Kind == ken.KindDocument {
-		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
+		return want, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
 	if err := checkKind(want.Kind); err != nil {
-		return nil, err
+		return want, err
 	}
-	if now := a.o.Now(); !want.ExpiresAt.IsZero() && !want.ExpiresAt.After(now) {
-		return nil, invalid("expires_at", "a time that has passed", "Give a time after "+now.UTC().Format(time.RFC3339)+", or leave it out.")
+	if now := c.api.o.Now(); !want.ExpiresAt.IsZero() && !want.ExpiresAt.After(now) {
+		return want, invalid("expires_at", "a time that has passed", "Give a time after "+now.UTC().Format(time.RFC3339)+", or leave it out.")
 	}
 	if want.Evidence == nil {
 		want.Evidence = []ken.Evidence{c.assertion()}
 	}
 	var err error
-	if want.Evidence, err = c.callerEvidence(want.Evidence); err != nil {
+	want.Evidence, err = c.callerEvidence(want.Evidence)
+	return want, err
+}
+
+func (a *API) learn(c *call) (*reply, error) {
+	req := c.body.(*LearnRequest)
+	want, err := c.wanted(req)
+	if err != nil {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {

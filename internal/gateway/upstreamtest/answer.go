@@ -179,8 +179,8 @@ func Gzipped(a Answer) Answer {
 	return a
 }
 
-// Gunzip decompresses the body of Gzipped. If the body is incomplete, it returns what it can.
-func Gunzip(b []byte) []byte {
+// gunzip decompresses the body of Gzipped. If the body is incomplete, it returns what it can.
+func gunzip(b []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil

@@ -6,7 +6,7 @@
 // can also misbehave: stop in the middle of an event, send a wrong length, or close the connection after an answer.
 // NewHTTP2 offers the same answers over HTTP/2.
 //
-// Like OpenAI's API, it also accepts a WebSocket on the path of responses; see Switching.
+// Like OpenAI's API, it also accepts a WebSocket on the path of responses.
 //
 // By default, a request is answered by the recording that matches its path, whether it streams, whether it offers tools
 // and whether it has a tool's result. Server.Next and Server.Handle change this. Nothing in the package sleeps; a slow

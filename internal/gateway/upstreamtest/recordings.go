@@ -100,7 +100,7 @@ func Recorded(r *Request) Answer {
 	case strings.HasPrefix(path, "/api/"):
 		return ollama(r)
 	case isHandshake(r):
-		return Switching(r)
+		return switching(r)
 	case opensSocket(r):
 		return Recording("responses_prepared_stream")
 	case r.Proto == WebSocket:
@@ -183,7 +183,7 @@ func variant(body []byte, messages string) (name string) {
 // uncompressed returns a request's body, decompressed if necessary.
 func uncompressed(r *Request) []byte {
 	if r.Get("Content-Encoding") == "gzip" {
-		return Gunzip(r.Body)
+		return gunzip(r.Body)
 	}
 	return r.Body
 }

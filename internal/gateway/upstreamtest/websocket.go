@@ -20,10 +20,10 @@ const WebSocket = "websocket"
 // maxMessage is the maximum size of a client's message in bytes.
 const maxMessage = 64 << 20
 
-// Switching returns the answer that accepts a WebSocket. Requests on it are answered by Server.Next
+// switching returns the answer that accepts a WebSocket. Requests on it are answered by Server.Next
 // and Server.Handle: each event of a stream is a message, and an error status is an event of type
 // error.
-func Switching(r *Request) Answer {
+func switching(r *Request) Answer {
 	return Answer{Status: http.StatusSwitchingProtocols, Header: []Field{{"Upgrade", "websocket"}, {"Connection", "Upgrade"},
 		{"Sec-WebSocket-Accept", websocket.AcceptKey(r.Get("Sec-WebSocket-Key"))}, {"X-Request-Id", "req_websocket"}}}
 }

@@ -89,9 +89,10 @@ func (r Reply) Amend(sentence string) (text, was string) {
 	return sentence[:at.from] + is + sourceNamed.ReplaceAllString(sentence[at.to:], "$1"), sentence[at.from:at.to]
 }
 
-// CorrectAbout corrects the part of text that has most of the terms about, of which said gives what is so now. If
-// said gives only a value, amended is text with that in the place of its own. If not, and text has other parts,
-// noted is text with a note behind that part, or text itself if several parts have as many of the terms.
+// CorrectAbout corrects text by said, which a person said about something. It corrects the part of text that has most
+// of the terms about. If said gives only a value, amended is text with this value in place of the old one. Otherwise, if
+// text has other parts as well, noted is text with a note after that part. If several parts have as many of the terms,
+// noted is text itself.
 func CorrectAbout(text string, about []string, said string) (amended, noted string) {
 	part, ok := partAbout(text, about)
 	if !ok {
@@ -109,7 +110,7 @@ func CorrectAbout(text string, about []string, said string) (amended, noted stri
 	return "", text[:part.to] + changedTo(said, time.Time{}, time.Time{}, false) + text[part.to:]
 }
 
-// placeIn is like place. A number may also replace the only number of a part, of whatever it is one.
+// placeIn is like place, but a number may also replace the only number of a part, whatever it counts.
 func (r Reply) placeIn(part string) (at span, is string, ok bool) {
 	if at, is, ok = r.place(part); ok {
 		return at, is, true
@@ -122,8 +123,8 @@ func (r Reply) placeIn(part string) (at span, is string, ok bool) {
 
 var digits = lazyregexp.New(`[0-9]+`)
 
-// partAbout returns the part of a sentence that has most of the terms about. It returns false if several have
-// as many. A question with its answer is one part.
+// partAbout returns the part of a sentence that has most of the terms about, or false if several have as many.
+// A question with its answer is one part.
 func partAbout(sentence string, about []string) (best span, ok bool) {
 	all := span{0, len(sentence)}
 	if strings.Contains(sentence, " Answer: ") {

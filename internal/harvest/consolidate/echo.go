@@ -231,7 +231,7 @@ func mostlyShared(t *text, there *injectedThings) bool {
 	return n <= 4 || 3*shared >= n
 }
 
-// sharesWord reports whether the other text has a content word of t that is no number.
+// sharesWord reports whether the other text has a content word of t that is not a number.
 func sharesWord(t *text, there *injectedThings) bool {
 	for i := range t.words {
 		if w := &t.words[i]; w.is&(number|timely) == 0 && isContentWord(w) && there.all[keyOf(w)] {

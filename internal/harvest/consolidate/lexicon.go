@@ -3,6 +3,8 @@ package consolidate
 import (
 	"strings"
 	"sync"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // entry is the normal form and the traits of a spelling.
@@ -514,12 +516,8 @@ europe, asia, africa, north america, south america, america
 california, texas, florida, bavaria, ontario, catalonia`
 
 var occupations = sync.OnceValue(func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(`engineer developer programmer manager director teacher principal professor nurse doctor lawyer designer
+	return analysis.Set(`engineer developer programmer manager director teacher principal professor nurse doctor lawyer designer
 		analyst scientist architect consultant student intern lead cto ceo accountant chef cook editor writer journalist researcher
 		administrator contractor freelancer assistant associate partner head supervisor coordinator specialist technician electrician plumber
-		pilot driver clerk cashier librarian pharmacist dentist veterinarian therapist coach trainer lecturer dean paramedic carpenter`) {
-		m[w] = true
-	}
-	return m
+		pilot driver clerk cashier librarian pharmacist dentist veterinarian therapist coach trainer lecturer dean paramedic carpenter`)
 })

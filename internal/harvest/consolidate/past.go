@@ -282,7 +282,7 @@ func clausesOf(text string, values []mention) (out []span) {
 }
 
 // titles are abbreviations before a person's name, whose full stop ends no clause.
-var titles = words("dr mr mrs ms prof hr fr sr sra")
+var titles = analysis.Set("dr mr mrs ms prof hr fr sr sra")
 
 // clauseAt returns the clause of text that contains byte at.
 func clauseAt(text string, at int) span {

@@ -367,7 +367,7 @@ func (r *resolver) instead(w *word) bool {
 }
 
 // since removes a date of change: "as of May 2026", "since Monday", "from June on".
-// The date is stored in text.when, because it is no part of what the statement says
+// The date is stored in text.when, because it is not part of what the statement says
 // about its subject.
 func (r *resolver) since(w *word) bool {
 	at := 1

@@ -29,11 +29,6 @@ const (
 	Distinct    Relation = "distinct"    // about something else, or the relation is unknown
 )
 
-// Merges reports whether one claim is enough for both statements.
-func (r Relation) Merges() bool {
-	return r == Same || r == Restates || r == Refines || r == Updates
-}
-
 // Statement is a statement to compare. Only Text is required.
 type Statement struct {
 	Text     string

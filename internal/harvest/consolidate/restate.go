@@ -66,8 +66,8 @@ func (x *injectedSentence) covers(t *text) bool {
 }
 
 var (
-	condition = words("if when whenever")
-	wish      = words("want prefer like ask")
+	condition = analysis.Set("if when whenever")
+	wish      = analysis.Set("want prefer like ask")
 )
 
 func (x *injectedSentence) wishes() bool {
@@ -116,8 +116,8 @@ func decides(w *word) bool {
 // contrast holds words that exclude others of their kind. temporal holds those
 // whose omission removes a restriction.
 var (
-	contrast = words("before after until during within without above below over under first second third fourth last next both")
-	temporal = words("before after until during within without") // which restrict what they are left out of
+	contrast = analysis.Set("before after until during within without above below over under first second third fourth last next both")
+	temporal = analysis.Set("before after until during within without") // which restrict what they are left out of
 )
 
 // isContentWord reports whether w is a content word. Function words, verbs that fit
@@ -130,22 +130,14 @@ func isContentWord(w *word) bool {
 }
 
 var (
-	mild  = words(`will would can shall supposed able`)
-	light = words(`use have run do get make keep set need take give see say tell know think believe mention find put come go call name
+	mild  = analysis.Set(`will would can shall supposed able`)
+	light = analysis.Set(`use have run do get make keep set need take give see say tell know think believe mention find put come go call name
 		mean recall remember note notes memory knowledge context information info earlier above according stated noted fact confirmed confirm
 		yes yeah right correct exactly sure ok okay great based so thing here there let well course understood understand looks seems seem look
 		indicate indicates shows show provided recorded saved conversation told injected reminder instance example say want
 		that who what which one specifically namely basically remind saying mentioned mind used lives live sits sit running hosted stored
 		kept located based`)
 )
-
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		m[w] = true
-	}
-	return m
-}
 
 // afterIntro removes an introduction that only answers or refers: "yes,", "as
 // noted,", "according to my notes:", "I remember that".

@@ -492,13 +492,7 @@ func parallel(mine, theirs, all []term) bool {
 }
 
 // prepositions holds words before a place, a time or a relation.
-var prepositions = func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq("in on at for of to from by with im am an für von vom bei mit aus nach auf dans pour de du des sur chez en del con para do da dos das em no na com") {
-		m[w] = true
-	}
-	return m
-}()
+var prepositions = analysis.Set("in on at for of to from by with im am an für von vom bei mit aus nach auf dans pour de du des sur chez en del con para do da dos das em no na com")
 
 // measures holds units that do not say what is measured.
 var measures = func() map[string]bool {

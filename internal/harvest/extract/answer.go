@@ -15,17 +15,17 @@ var (
 	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
 		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
 	takeable      = list(`want a, want an, want any, want some, want the, want more, do you want, need a, need an, need any, need some, care for, interested in`)
-	takes         = set("yes yep yeah yup no nope nah not ok okay sure please thanks thank you thx go ahead do it that of course great good fine perfect absolutely definitely certainly gladly now i'd love to sounds right")
+	takes         = analysis.Set("yes yep yeah yup no nope nah not ok okay sure please thanks thank you thx go ahead do it that of course great good fine perfect absolutely definitely certainly gladly now i'd love to sounds right")
 	postponements = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
 		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
 	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
 	selfCorrections = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
-	aboutWords = set("about with regarding on concerning")
+	aboutWords = analysis.Set("about with regarding on concerning")
 
-	sayNo  = set("no nope nah never nein non não nicht")
-	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
+	sayNo  = analysis.Set("no nope nah never nein non não nicht")
+	sayYes = analysis.Set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
 )
 
 // answerMark separates the assistant's question from the user's answer in a statement.
@@ -258,7 +258,7 @@ func tellsFact(s *sentence) bool {
 	return !s.asks && len(w) > 3 && !hasCredential(s) && !has(w, len(w), self) && !has(w, len(w), addressed) && hasVerb(w) && !needsContext(w, false) && hypotheses.in(w) < 0
 }
 
-var addressed = set("you you're you'll you've yourself")
+var addressed = analysis.Set("you you're you'll you've yourself")
 
 // takenBack returns the terms of what a sentence says was wrong, and where the sentence goes on: "I
 // was wrong about the admin port, it's 9090." It returns none if the sentence does not name it.

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/trained"
 )
 
-// verdict is how a sentence is classified. reason says why it is no statement; it is "" for a
+// verdict is how a sentence is classified. reason says why it is not a statement; it is "" for a
 // statement.
 type verdict struct {
 	sort       draft.Sort
@@ -126,7 +126,7 @@ func isLeftToDo(w []word) bool {
 
 var (
 	goesTo    = list("has to go to, have to go to")
-	deadlines = set("by before until today tomorrow still")
+	deadlines = analysis.Set("by before until today tomorrow still")
 )
 
 // chatter returns the reason why a sentence to an agent is no statement: it is a quotation, an
@@ -159,7 +159,7 @@ var troubleCues = list("no clue why, no idea why, don't know why, can't see why,
 // lists words that make it worth a note all the same.
 var (
 	intends = list("i want to, i'd like to, i would like to, today i'd like, today i want, i need a, i need an, i need to, need your help, we want to, we need to")
-	lingers = set("still also always never only")
+	lingers = analysis.Set("still also always never only")
 )
 
 // endsInEmoticon reports whether a sentence ends in an emoticon or in laughter.
@@ -182,15 +182,15 @@ func isExclamation(w []word) bool {
 
 // Phrases of sentences that are not worth a note.
 var (
-	sayings = set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
-	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
+	sayings = analysis.Set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
+	praise  = analysis.Set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
 	idle    = list(`poor little, must be the most, never again, hang on, picking up where, just texted, promise me, admit it, bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
 		good bot, plot twist, who knew, just for laughs, classic me, story of my life, i had lunch, except lunch`)
 	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
 	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,
 		doesn't work, don't work, isn't working, aren't working, stopped working, won't start, won't build, doesn't build, doesn't compile, broke, is off, blew up`)
 	pastOutages = list("was down, were down, was offline, were offline, was broken, were broken, was unavailable, were unavailable, was red, were red, dropped out, went offline, crashed, broke")
-	spans       = set("for all until at after last on yesterday again during when most half twice")
+	spans       = analysis.Set("for all until at after last on yesterday again during when most half twice")
 	sinces      = list(`since yesterday, since last, since this, since today, this morning, last night, right now, at the moment, again, today, on main, on my machine, since the, for some reason, on everybody, at everybody`)
 )
 
@@ -200,7 +200,7 @@ func wasDown(w []word) bool {
 	return i > 0 && !self[w[i-1].low] && spans[low(w, i+pastOutages.starts(w[i:]))] && !has(w, len(w), causes)
 }
 
-var causes = set("because since due")
+var causes = analysis.Set("because since due")
 
 // asked classifies a sentence in which the speaker asks for something to be remembered.
 func asked(w []word, toAgent bool) (verdict, bool) {
@@ -507,7 +507,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	return sum >= least
 }
 
-var troubles = set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")
+var troubles = analysis.Set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")
 
 // weighed returns the candidate weighed by its text alone.
 func (k candidate) weighed(present map[string]bool) candidate {
@@ -540,12 +540,12 @@ func names(words []word, present map[string]bool) map[string]bool {
 	return out
 }
 
-var months = set("januari februari march april may june juli august septemb octob novemb decemb january february july september october november december")
+var months = analysis.Set("januari februari march april may june juli august septemb octob novemb decemb january february july september october november december")
 
 // vague holds words that are in most of what people say, as index terms.
 var vague = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
-	for w := range set(`good great nice really thing things lot lots get got getting go going went make makes made making know think feel feeling felt want wanted like liked
+	for w := range analysis.Set(`good great nice really thing things lot lots get got getting go going went make makes made making know think feel feeling felt want wanted like liked
 		love loved need needed day days time times way ways much many more most well now then still even back new one ones two first last bit kind sort
 		stuff something anything everything nothing someone anyone everyone people see seen look looking looks say said tell told talk talking come came
 		take took taking give gave use used using try tried trying keep kept let help helped hope awesome amazing cool fun super happy glad sure totally

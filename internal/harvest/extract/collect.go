@@ -499,7 +499,7 @@ func retellsUser(words []word) bool {
 	return has(words, len(words), other) || has(words, len(words), retelling)
 }
 
-var retelling = set("user user's users remember remembered recall recalled noted memory memorized saved")
+var retelling = analysis.Set("user user's users remember remembered recall recalled noted memory memorized saved")
 
 // isCourtesy reports whether a sentence is about how the assistant feels.
 func isCourtesy(words []word) bool {
@@ -514,8 +514,8 @@ func isCourtesy(words []word) bool {
 // Orders to the memory or to its reader. Only pasted or planted text contains them, and one of
 // them makes a whole message suspect.
 var (
-	overrides = set("ignore disregard forget override bypass overrule")
-	overruled = set("instructions instruction prompt prompts rules directives guidelines guardrails safeguards")
+	overrides = analysis.Set("ignore disregard forget override bypass overrule")
+	overruled = analysis.Set("instructions instruction prompt prompts rules directives guidelines guardrails safeguards")
 	planted   = list(`add this to your memory, add to your memory, store this in your memory, store the following, save this to memory, save this to your memory, write this to memory, write this to your memory,
 		update your memory, you must always obey, you must obey, obey me, always obey, system prompt, developer mode, jailbreak, you are now, act as if you have no, without any restrictions, new instructions,
 		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, note to the assistant, note for the assistant, note pour l'assistant, hinweis für den assistenten, nota para el asistente, nota para o assistente, from this conversation on, nothing to save, save it using the memory tool`)
@@ -539,11 +539,11 @@ func givesOrders(text string) bool {
 	return false
 }
 
-var above = set("previous prior above earlier all any your the these those preceding existing")
+var above = analysis.Set("previous prior above earlier all any your the these those preceding existing")
 
 // credentials lists words that a secret may follow in plain prose, where no rule recognises it by
 // its format.
-var credentials = set("password passwords passphrase passcode pin secret token api-key apikey credential credentials")
+var credentials = analysis.Set("password passwords passphrase passcode pin secret token api-key apikey credential credentials")
 
 // hasCredential reports whether a sentence contains a credential, or did before the credential was
 // redacted.
@@ -569,7 +569,7 @@ func hasCredential(s *sentence) bool {
 }
 
 // credentialParts are words after the name of a credential that make it the name of something else.
-var credentialParts = set("header headers field fields parameter policy manager form page screen rotation length dialog prompt")
+var credentialParts = analysis.Set("header headers field fields parameter policy manager form page screen rotation length dialog prompt")
 
 // credentialCues are words between the name of a credential and its value.
-var credentialCues = set("is are was were =")
+var credentialCues = analysis.Set("is are was were =")

@@ -153,8 +153,8 @@ var (
 	proposals = list(`i suggest, i'd suggest, i would suggest, i recommend, i'd recommend, i would recommend, i propose, i'd propose, i'd go with, i would go with, i'll use, we should use,
 		we should go with, we should keep, we could use, we can use, let's use, let's go with, let's keep, let's switch, let's store, let's put, my recommendation is, my suggestion is, the best option is, i'd use, i would use,
 		should we use, should i use, shall we use, shall i use, should we go with, shall we go with, should we switch, shall we switch, should i switch, shall i switch`)
-	assent   = set("yes yep yeah yup sure ok okay agreed perfect great lgtm absolutely definitely go do sounds good fine exactly correct right approved please let's that works excellent nice")
-	refusals = set("no not don't nope but instead rather wait stop however although except unless only why what how which when where never actually maybe hold before after first")
+	assent   = analysis.Set("yes yep yeah yup sure ok okay agreed perfect great lgtm absolutely definitely go do sounds good fine exactly correct right approved please let's that works excellent nice")
+	refusals = analysis.Set("no not don't nope but instead rather wait stop however although except unless only why what how which when where never actually maybe hold before after first")
 )
 
 // longestAssent is the maximum number of words of an assent. A longer answer says itself

@@ -124,23 +124,23 @@ var (
 	afterForget = list(`about, please, just, bitte, einfach, mal, doch, jetzt, s'il te plaît, s'il vous plaît, por favor`)
 
 	whatWasSaid = list(`what i, what i've, what we, everything i, everything i've, everything we, everything you, all i, all that i, anything i, what you, the things i, was ich, was wir, alles was ich, ce que je, ce que j'ai, ce qu'on, tout ce que, lo que, todo lo que, o que, do que, tudo o que, tudo que`)
-	saying      = set(`said told wrote mentioned know habe gesagt erzählt geschrieben erwähnt weißt dit raconté écrit mentionné sais dije dicho conté contado escribí mencioné sabes disse falei contei escrevi mencionei sabe`)
-	aboutWhat   = set(`about regarding concerning on über zu zum zur von bezüglich wegen sur concernant propos sujet de du des sobre acerca respecto do da dos das`)
+	saying      = analysis.Set(`said told wrote mentioned know habe gesagt erzählt geschrieben erwähnt weißt dit raconté écrit mentionné sais dije dicho conté contado escribí mencioné sabes disse falei contei escrevi mencionei sabe`)
+	aboutWhat   = analysis.Set(`about regarding concerning on über zu zum zur von bezüglich wegen sur concernant propos sujet de du des sobre acerca respecto do da dos das`)
 	// Whatever follows these is to be forgotten.
 	named = list(`everything about, all about, anything about, the fact that, das mit, alles über, dass, tout sur, l'histoire de, l'histoire du, le fait que, que, lo de, lo del, todo sobre, el hecho de que, tudo sobre, isso de, aquilo do, aquilo da, o fato de que`)
 	// As in "the rule about", which needs a word such as "about" behind it.
-	articles = set(`the that this my our das die den der meine unsere la le les ma notre el lo los las mi nuestra o a os as do da minha nossa`)
-	kept     = set(`rule rules fact facts note notes reminder preference preferences convention conventions decision agreement part bit thing things regel regeln sache geschichte vorgabe notiz teil règle règles histoire préférence consigne regla reglas cosa preferencia nota regra regras coisa preferência`)
-	keptOn   = set(`about on that for of with regarding concerning mit zu zum zur über dass von sur de du des que sobre do da`)
-	owned    = set(`my our mein meine meinen meinem meiner meines unser unsere unseren unserem unserer mon ma mes notre nos mi mis nuestro nuestra nuestros nuestras meu minha meus minhas nosso nossa nossos nossas`)
-	subjects = set(`i i'm i've i'd we we're we've my our he she they his her their the`)
-	pointsAt = set(`it that this das es dies alles ça cela tout eso esto ello todo isso isto aquilo tudo`)
-	reasons  = set(`because since cause weil denn parce car puisque porque pois please bitte`)
+	articles = analysis.Set(`the that this my our das die den der meine unsere la le les ma notre el lo los las mi nuestra o a os as do da minha nossa`)
+	kept     = analysis.Set(`rule rules fact facts note notes reminder preference preferences convention conventions decision agreement part bit thing things regel regeln sache geschichte vorgabe notiz teil règle règles histoire préférence consigne regla reglas cosa preferencia nota regra regras coisa preferência`)
+	keptOn   = analysis.Set(`about on that for of with regarding concerning mit zu zum zur über dass von sur de du des que sobre do da`)
+	owned    = analysis.Set(`my our mein meine meinen meinem meiner meines unser unsere unseren unserem unserer mon ma mes notre nos mi mis nuestro nuestra nuestros nuestras meu minha meus minhas nosso nossa nossos nossas`)
+	subjects = analysis.Set(`i i'm i've i'd we we're we've my our he she they his her their the`)
+	pointsAt = analysis.Set(`it that this das es dies alles ça cela tout eso esto ello todo isso isto aquilo tudo`)
+	reasons  = analysis.Set(`because since cause weil denn parce car puisque porque pois please bitte`)
 	memories = list(`from your memory, from your memories, from your notes, aus deinem gedächtnis, aus deinem speicher, de ta mémoire, de votre mémoire, de tu memoria, de su memoria, da sua memória, da tua memória, de sua memória`)
 	// Words that say what kind of thing it is, which what was said about it need not contain.
-	kindOfThing = set(`date dates day time number info information details detail data anymore earlier before yesterday today being everything anything all old previous last
+	kindOfThing = analysis.Set(`date dates day time number info information details detail data anymore earlier before yesterday today being everything anything all old previous last
 		datum tag nummer früher gestern vorhin uhrzeit jour numéro info hier tantôt avant fecha día número hora antes ayer data dia ontem favor plaît s'il message question request`)
-	countable = set(`date dates number datum nummer numéro fecha número data`)
+	countable = analysis.Set(`date dates number datum nummer numéro fecha número data`)
 )
 
 // asksToForget reads a request to forget something. rest is the offset at which the sentence goes on with

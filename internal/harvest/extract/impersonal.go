@@ -3,6 +3,8 @@ package extract
 import (
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // impersonal returns the number of words before what is forbidden or required in a sentence whose "it" stands for
@@ -28,7 +30,7 @@ func impersonal(words []word) int {
 	return 0
 }
 
-var permissions = set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
+var permissions = analysis.Set("forbidden prohibited banned mandatory required compulsory obligatory allowed permitted agreed policy")
 
 // needsContext reports whether a sentence starts with a pronoun that stands for something. That of "Il est interdit de …"
 // and "Es ist verboten, … zu …" stands for nothing.
@@ -89,10 +91,10 @@ func isInfinitive(w string) bool {
 // Words after an impersonal phrase. backward holds those that refer to the sentence before or to now, and verbs
 // that calm somebody: "il ne faut pas s'inquiéter".
 var (
-	backward = set(`il elle ils elles qu'il qu'elle qu'ils qu'elles ça cela ceci lui celui-ci celle-ci là-dessus aujourd'hui demain maintenant vite s'inquiéter exagérer hésiter oublier paniquer rêver
+	backward = analysis.Set(`il elle ils elles qu'il qu'elle qu'ils qu'elles ça cela ceci lui celui-ci celle-ci là-dessus aujourd'hui demain maintenant vite s'inquiéter exagérer hésiter oublier paniquer rêver
 		ihn ihm ihr sie es er dies dieses diese davon damit dazu dafür darin dabei dort heute morgen jetzt gerade grund probleme`)
-	clitics       = set("le la les y en leur")
-	beforeClitics = set("de pas jamais plus toujours rien absolument surtout ne")
-	frenchLasting = set("toujours jamais chaque systématiquement obligatoirement")
-	frenchNumbers = set("deux trois quatre cinq six sept huit neuf dix vingt trente")
+	clitics       = analysis.Set("le la les y en leur")
+	beforeClitics = analysis.Set("de pas jamais plus toujours rien absolument surtout ne")
+	frenchLasting = analysis.Set("toujours jamais chaque systématiquement obligatoirement")
+	frenchNumbers = analysis.Set("deux trois quatre cinq six sept huit neuf dix vingt trente")
 )

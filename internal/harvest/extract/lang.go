@@ -177,11 +177,11 @@ var unreadLanguage = &cues{}
 var frequent = sync.OnceValue(func() map[string]map[string]bool {
 	m := map[string]map[string]bool{}
 	for name, words := range unread {
-		m[name] = set(words)
+		m[name] = analysis.Set(words)
 	}
 	for name, c := range languages {
 		if !c.unspaced {
-			m[name] = set(c.words)
+			m[name] = analysis.Set(c.words)
 		}
 	}
 	return m
@@ -413,4 +413,4 @@ func joking(s *sentence) bool {
 		strings.ContainsAny(s.text, "😂🤣") || strings.Contains(s.text, "(笑)") || strings.Contains(s.text, "哈哈")
 }
 
-var laughs = set("lol haha hahaha rofl lmao jaja jajaja rsrs rs kkk kkkk mdr ptdr hihi hehe xd")
+var laughs = analysis.Set("lol haha hahaha rofl lmao jaja jajaja rsrs rs kkk kkkk mdr ptdr hihi hehe xd")

@@ -182,12 +182,12 @@ func introduction(line string) string {
 }
 
 // shown holds words of lines that introduce what is shown to the agent and is no knowledge.
-var shown = set("error errors output outputs log logs trace stacktrace traceback diff result results message messages email text snippet example examples sample following please options option ideas idea choices steps question questions solution solutions proof e.g")
+var shown = analysis.Set("error errors output outputs log logs trace stacktrace traceback diff result results message messages email text snippet example examples sample following please options option ideas idea choices steps question questions solution solutions proof e.g")
 
 // How a list says that its items are rules or tasks.
 var (
-	listOfRules = set("rule rules convention conventions guideline guidelines policy policies standards regeln grundregeln konventionen règles reglas normas regras")
-	ofRules     = set("some before here ground house basic general few team start begin starting quick important ein einige paar vorab anfangen quelques de base avant commencer algunas unas umas básicas antes de empezar começar") // they don't say what the rules are for
+	listOfRules = analysis.Set("rule rules convention conventions guideline guidelines policy policies standards regeln grundregeln konventionen règles reglas normas regras")
+	ofRules     = analysis.Set("some before here ground house basic general few team start begin starting quick important ein einige paar vorab anfangen quelques de base avant commencer algunas unas umas básicas antes de empezar começar") // they don't say what the rules are for
 	listOfTasks = list(`still open, left to do, to do, todo, todos, open points, open tasks, open items, remaining, still missing, not done yet, noch offen, offene punkte, reste à faire, pendiente, pendientes, pendências`)
 )
 

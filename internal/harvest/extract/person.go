@@ -63,10 +63,10 @@ const longestFarewell = 9
 var (
 	farewells = list(`left the company, left the team, left the firm, left the organisation, left the organization, left our company, left our team, passed away, retired, resigned, was laid off, got laid off, was fired, got fired`)
 	deaths    = list("died last week, died last month, died last year, died last spring, died last summer, died last autumn, died last winter, died in, died this, died of")
-	relatives = set(`mom mum mother dad father parents brother sister son daughter wife husband partner grandma grandmother grandpa grandfather aunt uncle cousin niece nephew friend boss manager colleague neighbour neighbor assistant
+	relatives = analysis.Set(`mom mum mother dad father parents brother sister son daughter wife husband partner grandma grandmother grandpa grandfather aunt uncle cousin niece nephew friend boss manager colleague neighbour neighbor assistant
 		dog cat rabbit horse hamster parrot`)
-	auxiliaries = set("has have had just sadly recently")
-	notNamed    = set(`everybody everyone somebody someone nobody anybody anyone none people who whoever one some many most all both few several what which whose the a an any each every no other others
+	auxiliaries = analysis.Set("has have had just sadly recently")
+	notNamed    = analysis.Set(`everybody everyone somebody someone nobody anybody anyone none people who whoever one some many most all both few several what which whose the a an any each every no other others
 		when where why how there here if then once since only even also but and or so not may will`)
 )
 

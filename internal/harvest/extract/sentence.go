@@ -161,12 +161,12 @@ func plainWord(w string) bool {
 }
 
 // shortLast holds words of two letters that end a sentence.
-var shortLast = set("it me us up on in go so do ok by to is am")
+var shortLast = analysis.Set("it me us up on in go so do ok by to is am")
 
 // datesBefore holds words that precede the day of a month in German.
-var datesBefore = set("am den der dem zum vom bis ab")
+var datesBefore = analysis.Set("am den der dem zum vom bis ab")
 
-var abbreviations = set(`mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m
+var abbreviations = analysis.Set(`mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m
 	bzw usw ggf inkl exkl evtl zzgl vgl bspw sog ca env aprox pág núm sra sr av`)
 
 // mostOpenings bounds how many openings are removed from one sentence: "Well, ok, thanks, so, …".
@@ -200,7 +200,7 @@ func (s *sentence) open(present map[string]bool) {
 	}
 }
 
-var joining = set("and but so also plus yeah yep yes oh well")
+var joining = analysis.Set("and but so also plus yeah yep yes oh well")
 
 // cutTo removes the sentence's text before byte i.
 func (s *sentence) cutTo(i int) {

@@ -553,7 +553,7 @@ func readsOnly(line string) bool {
 }
 
 var readOnlyCommands = func() map[string]bool {
-	m := set("ls cat head tail grep rg find cd pwd echo printf which type whoami env printenv wc du df ps stat file tree less more sed awk diff jq sleep date true false test cut sort uniq xxd od history export source")
+	m := analysis.Set("ls cat head tail grep rg find cd pwd echo printf which type whoami env printenv wc du df ps stat file tree less more sed awk diff jq sleep date true false test cut sort uniq xxd od history export source")
 	for _, sub := range []string{"status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"} {
 		m["git "+sub] = true
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
@@ -132,14 +133,6 @@ func follows(words []word, phrase []string) bool {
 	return true
 }
 
-func set(list string) map[string]bool {
-	m := make(map[string]bool, strings.Count(list, " ")+1)
-	for w := range strings.FieldsSeq(list) {
-		m[w] = true
-	}
-	return m
-}
-
 // characters counts code points.
 func characters(s string) int { return utf8.RuneCountInString(s) }
 
@@ -148,7 +141,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Openings that are removed because they say nothing.
 var (
-	openings = set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
+	openings = analysis.Set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
 		anyway anyways btw um uh hmm hm haha lol ha aw aww awww ooh whoa gosh great nice cool awesome amazing perfect thanks totally absolutely
 		definitely exactly honestly basically plus additionally furthermore moreover besides lastly finally first second third then man damn
 		now speaking agreed true indeed interesting sweet lovely wonderful fantastic`)
@@ -159,20 +152,20 @@ var (
 )
 
 // phatic holds words that sentences without content start with.
-var phatic = set(`glad happy great good nice awesome amazing wow thanks thank congrats congratulations sounds looks hope hoping wish
+var phatic = analysis.Set(`glad happy great good nice awesome amazing wow thanks thank congrats congratulations sounds looks hope hoping wish
 		wishing bye goodbye welcome talk catch see love cool sorry absolutely definitely exactly agreed cheers excited beautiful gorgeous
 		wonderful fantastic lovely incredible impressive interesting true totally kudos awww aww cute pretty best enjoy take keep stay have`)
 
 // Words that start a question, whether or not a mark ends it, and words by which a
 // verb or its absence is recognised.
 var (
-	asking       = set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
-	wondering    = set("what what's how how's why where where's who who's whom whose which when any")
-	auxiliary    = set("is are was were do does did can could should would will has have had am might may about if to come many much long often else exactly 's")
-	copulas      = set("is are was were be been am has have had do does did can could will would should must may might cannot needs need")
-	verbs        = set("use run go live keep take make get give sit lie stand happen depend belong own return fail start stop begin end come stay store send read write went ran took made got gave sat kept sent wrote began came broke built held left lost met paid sold spoke told won")
-	prepositions = set("for in on at with by about of from to regarding per as without within after before during since until via")
-	secondHalf   = set("you i we they he she it this that there these those the my our your his her their anyone someone anybody")
+	asking       = analysis.Set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
+	wondering    = analysis.Set("what what's how how's why where where's who who's whom whose which when any")
+	auxiliary    = analysis.Set("is are was were do does did can could should would will has have had am might may about if to come many much long often else exactly 's")
+	copulas      = analysis.Set("is are was were be been am has have had do does did can could will would should must may might cannot needs need")
+	verbs        = analysis.Set("use run go live keep take make get give sit lie stand happen depend belong own return fail start stop begin end come stay store send read write went ran took made got gave sat kept sent wrote began came broke built held left lost met paid sold spoke told won")
+	prepositions = analysis.Set("for in on at with by about of from to regarding per as without within after before during since until via")
+	secondHalf   = analysis.Set("you i we they he she it this that there these those the my our your his her their anyone someone anybody")
 )
 
 // requests holds requests at the end of a statement: "…, can you help me?"
@@ -189,7 +182,7 @@ var wants = list(`i want you to, i'd like you to, i would like you to, i need yo
 		i can imagine, i hear you, i appreciate, i hope you, i know what you mean, i know right, i can't wait to hear, i feel you`)
 
 // imperatives holds verbs that a request starts with.
-var imperatives = set(`fix add write run create make update show tell give explain check look find list remove delete change rename move implement refactor
+var imperatives = analysis.Set(`fix add write run create make update show tell give explain check look find list remove delete change rename move implement refactor
 		review summarize summarise generate help try test build deploy install open read search compare describe provide suggest recommend convert translate
 		rewrite improve optimize optimise debug analyze analyse investigate continue proceed stop start finish complete execute print extract collect
 		download upload commit push pull merge revert format sort count calculate compute draft send email call ask answer let verify ensure replace
@@ -200,29 +193,29 @@ var imperatives = set(`fix add write run create make update show tell give expla
 		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
 
 // imperativeNouns holds the imperatives that are also common nouns, as in "Build artifacts go to S3".
-var imperativeNouns = set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download
+var imperativeNouns = analysis.Set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download
 		import export install copy upgrade queue watch store report review change research note answer query log book ticket support draft count profile benchmark trace`)
 
 // Verbs by which a sentence that starts with such a noun is known: those of one thing, and those of several.
 var (
-	oneDoes  = set("takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
-	manyDo   = set("use need live happen go come belong depend require contain mean last expire begin stay sit hold keep get follow land cover serve include consist become rely start end run")
-	oneRunOn = set("on at in every once through via from")
-	connects = set("that which who where what how why if when whether because and so until while")
-	objects  = set("the an all every each my our these those")
-	notVerbs = set(`half twice all both only not just even today tomorrow yesterday tonight sometimes often once maybe perhaps sure fwiw imo imho tbh ps p.s hmm meh nb til tldr tl;dr
+	oneDoes  = analysis.Set("takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
+	manyDo   = analysis.Set("use need live happen go come belong depend require contain mean last expire begin stay sit hold keep get follow land cover serve include consist become rely start end run")
+	oneRunOn = analysis.Set("on at in every once through via from")
+	connects = analysis.Set("that which who where what how why if when whether because and so until while")
+	objects  = analysis.Set("the an all every each my our these those")
+	notVerbs = analysis.Set(`half twice all both only not just even today tomorrow yesterday tonight sometimes often once maybe perhaps sure fwiw imo imho tbh ps p.s hmm meh nb til tldr tl;dr
 			inside outside near under beyond across over between despite besides beside above below along around against among towards toward upon throughout unlike alongside past behind beneath amid`)
 )
 
 // leadIns holds words that may precede the verb of a request.
-var leadIns = set("please now then just also kindly first next finally so and ok okay")
+var leadIns = analysis.Set("please now then just also kindly first next finally so and ok okay")
 
 // Phrases of standing instructions, and of instructions for now only.
 var (
 	lasting   = list(`always, never, from now on, going forward, from here on, in the future, in future, every time, whenever, by default, at all times, no matter what, under no circumstances`)
 	forbids   = list(`don't, do not, avoid, never`)
 	ordersYou = list(`you should, you must, you need to, you have to, you can't, you cannot, you may not, you are not allowed, you're not allowed, you shouldn't, you should not, you must not, we should never, we should always, we must never, we must always`)
-	manners   = set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
+	manners   = analysis.Set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
 	choices   = list(`instead of, rather than, over, not, everywhere, in all, for all, in every, for every, only, style, in english, in german, in french`)
 	forNow    = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, this one, again, until i, until we, before i, just, here, first, below, above, following, attached`)
 	asksFor   = list(`could you please, could you kindly, can you please, can you kindly, would you please, would you kindly, will you please, could you, would you, will you, i want you to, i'd like you to, i would like you to, i need you to,
@@ -232,8 +225,8 @@ var (
 	unasked = list("without asking, without my approval, without approval, without my ok, without confirmation")
 	askMe   = list(`ask me first, please ask me first, ask us first, always ask me first, check with me, check with me first, please check with me first, talk to me first, get my approval first,
 		wait for my approval, ask for my approval, ask for my approval first`)
-	conditions = set("if when whenever where while")
-	pastForms  = set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used bought grew drove flew chose taught caught threw drew")
+	conditions = analysis.Set("if when whenever where while")
+	pastForms  = analysis.Set("went ran took made got gave kept sent wrote began came broke built held left lost met paid spoke told did used bought grew drove flew chose taught caught threw drew")
 	hereafter  = list(`from now on, going forward, from here on, in future`)
 	calms      = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
 )
@@ -260,10 +253,10 @@ var personal = list(`my name is, call me, i'm a, i'm an, i am a, i am an, i work
 
 // Short statements of what a person is: "I'm vegetarian", "allergic to nuts", "we have two kids", "I'm a nurse".
 var (
-	traits = set(`vegetarian vegan pescatarian coeliac celiac diabetic asthmatic lactose-intolerant gluten-intolerant teetotal left-handed right-handed ambidextrous colour-blind color-blind colourblind colorblind
+	traits = analysis.Set(`vegetarian vegan pescatarian coeliac celiac diabetic asthmatic lactose-intolerant gluten-intolerant teetotal left-handed right-handed ambidextrous colour-blind color-blind colourblind colorblind
 		dyslexic deaf blind autistic epileptic bilingual married divorced widowed single retired self-employed pregnant muslim jewish catholic buddhist hindu atheist`)
-	kin      = set("cat cats dog dogs kid kids child children son sons daughter daughters brother brothers sister sisters twins siblings rabbit rabbits horse horses grandchildren")
-	noOffice = set("bit little lot fan mess idiot genius wreck bot robot ghost failure loser fool moron disaster zombie human person man woman guy girl few while huge big total real")
+	kin      = analysis.Set("cat cats dog dogs kid kids child children son sons daughter daughters brother brothers sister sisters twins siblings rabbit rabbits horse horses grandchildren")
+	noOffice = analysis.Set("bit little lot fan mess idiot genius wreck bot robot ghost failure loser fool moron disaster zombie human person man woman guy girl few while huge big total real")
 )
 
 // decisions holds phrases of decisions.
@@ -288,7 +281,7 @@ var (
 	wishes  = list(`i wish, we wish, if only, it would be nice, would be nice to, would be cool if, just kidding, only kidding, just joking, only joking, jk, in an ideal world, in a perfect world, i dream of, one day we, one day i`)
 	hearsay = list(`someone said, somebody said, someone says, somebody says, someone told, somebody told, someone mentioned, somebody mentioned, people say, people said, they say, everyone says, everybody says,
 		rumour has it, rumor has it, word is, i heard, i've heard, i hear, i was told, supposedly, allegedly, i read somewhere`)
-	irreal = set("would could might")
+	irreal = analysis.Set("would could might")
 )
 
 // sorts assigns a sort to a sentence with one of the phrases near its start. They
@@ -306,19 +299,19 @@ var sorts = []struct {
 
 // Words that refer to something that the sentence does not name.
 var (
-	pronouns    = set("it it's its it'll it'd they they're they've they'll they'd their theirs them he he's he'd he'll his him she she's she'd she'll her hers this that that's that'll these those both neither either such same one ones another others mine")
-	standIns    = set("it it's its they they're they've them he he's his him she she's her these those that's")
-	pointing    = set("this that these those")
-	determiners = set("this that these those both neither either such same one another others")
-	dummies     = set("when that to if who with in") // after "it" and "those": they refer to nothing earlier
-	fragments   = set("because which who whom whose where than especially including like until unless except instead otherwise hence therefore thus whereas though although meanwhile afterwards later even")
-	settled     = set("project repo repository codebase service team company app application year month week weekend morning afternoon evening summer winter spring fall autumn semester quarter monday tuesday wednesday thursday friday saturday sunday")
+	pronouns    = analysis.Set("it it's its it'll it'd they they're they've they'll they'd their theirs them he he's he'd he'll his him she she's she'd she'll her hers this that that's that'll these those both neither either such same one ones another others mine")
+	standIns    = analysis.Set("it it's its they they're they've them he he's his him she she's her these those that's")
+	pointing    = analysis.Set("this that these those")
+	determiners = analysis.Set("this that these those both neither either such same one another others")
+	dummies     = analysis.Set("when that to if who with in") // after "it" and "those": they refer to nothing earlier
+	fragments   = analysis.Set("because which who whom whose where than especially including like until unless except instead otherwise hence therefore thus whereas though although meanwhile afterwards later even")
+	settled     = analysis.Set("project repo repository codebase service team company app application year month week weekend morning afternoon evening summer winter spring fall autumn semester quarter monday tuesday wednesday thursday friday saturday sunday")
 )
 
 // Words of the first and the second person.
 var (
-	self  = set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ourselves let's")
-	other = set("you you're you've you'd you'll your yours yourself u")
+	self  = analysis.Set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ourselves let's")
+	other = analysis.Set("you you're you've you'd you'll your yours yourself u")
 )
 
 // mostDates bounds how many dates are added to a sentence.

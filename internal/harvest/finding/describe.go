@@ -124,7 +124,7 @@ func join(what, doc string) string {
 	return what + ". " + doc
 }
 
-// comment returns the first sentence of the first comment that is no boilerplate.
+// comment returns the first sentence of the first comment that is not boilerplate.
 func comment(text string) string {
 	var block []string
 	flush := func() string {

@@ -208,7 +208,7 @@ func Parse(list []string) (Tools, error) {
 		switch {
 		case !ok || name == "":
 			return Tools{}, bad("no role and name", "Write it as role:name or role:name:argument, such as read:open_doc:doc_path.")
-		case !slices.Contains(Roles(), Role(role)):
+		case !slices.Contains(roles(), Role(role)):
 			return Tools{}, bad("unknown role "+strconv.Quote(role), "Use one of "+roleNames()+".")
 		case strings.HasSuffix(entry, ":") || strings.ContainsAny(argument, ": \t"):
 			return Tools{}, bad("no name of an argument after the second colon", "Name one argument of the tool, or leave the colon out.")
@@ -220,7 +220,7 @@ func Parse(list []string) (Tools, error) {
 
 func roleNames() string {
 	var names []string
-	for _, r := range Roles() {
+	for _, r := range roles() {
 		names = append(names, string(r))
 	}
 	return strings.Join(names, ", ")
@@ -241,8 +241,8 @@ const (
 	Fetch  Role = "fetch" // gets something from outside the project
 )
 
-// Roles returns every role, in the order above.
-func Roles() []Role { return []Role{Read, Search, List, Write, Delete, Move, Run, Fetch} }
+// roles returns every role, in the order above.
+func roles() []Role { return []Role{Read, Search, List, Write, Delete, Move, Run, Fetch} }
 
 // Tool describes a tool.
 type Tool struct {

@@ -9,7 +9,7 @@
 //   - The answer is parsed leniently (fences, prose, reasoning around it) and checked
 //     strictly. Faults are sent back to the model once; see answer.go.
 //   - A fact is kept only if a message contains its quote, if the author of that
-//     message could say such a thing, and if it is no reasoning, no secret and no
+//     message could say such a thing, and if it is not reasoning, a secret or an
 //     order to the agent's memory; see check.go. Dropped facts are counted
 //     by reason: facts in the answers = facts kept + facts dropped.
 //

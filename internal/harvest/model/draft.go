@@ -85,7 +85,7 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 		}
 		checker.add(a.facts)
 		if s := checker.summary(a.summary); s != "" {
-			summaries = append(summaries, shortSummary(s, c.opts.SummaryChars))
+			summaries = append(summaries, shortSummary(s, summaryChars))
 		}
 		c.opts.Log.LogAttrs(ctx, slog.LevelDebug, "extracted a part of a session", slog.String("session", tr.Info.ID),
 			slog.Int("part", i+1), slog.Int("of", len(parts)), slog.Int("messages", len(p.messages)), slog.Int("facts", len(a.facts)))
@@ -116,7 +116,7 @@ func (c *Client) merge(ctx context.Context, summaries []string, reserve int, pro
 	}
 	progress(StageMerge, 0, 1)
 	t := c.task("merge")
-	room := max(c.opts.Window-c.opts.Count(t.system(true))-150-2*reserve, c.opts.Window/4)
+	room := max(c.opts.Window-estimate(t.system(true))-150-2*reserve, c.opts.Window/4)
 	each := room/len(summaries) - 8 // the line before each
 	short := make([]string, len(summaries))
 	for i, s := range summaries {
@@ -131,7 +131,7 @@ func (c *Client) merge(ctx context.Context, summaries []string, reserve int, pro
 		return "", err
 	}
 	progress(StageMerge, 1, 1)
-	return shortSummary(a.summary, c.opts.SummaryChars), nil
+	return shortSummary(a.summary, summaryChars), nil
 }
 
 // answer requests an answer to a task. If it has faults, answer requests it again with a
@@ -190,8 +190,8 @@ func (c *Client) shown(text string, room int) string {
 
 // shortTokens cuts the middle of a text that has more than room tokens.
 func (c *Client) shortTokens(text string, room int) string {
-	out, n := text, c.opts.Count(text)
-	for keep := len([]rune(text)); n > room && keep > 0; n = c.opts.Count(out) {
+	out, n := text, estimate(text)
+	for keep := len([]rune(text)); n > room && keep > 0; n = estimate(out) {
 		keep = min(keep*9/10, int(float64(keep)*0.95*float64(room)/float64(n)))
 		out = middle(text, keep)
 	}
@@ -215,9 +215,9 @@ type part struct {
 // answer. The model's new answer needs room too.
 func (c *Client) budget(t task) (transcript, answer int) {
 	w := c.opts.Window
-	answer = min((c.opts.MaxFacts*(c.opts.FactChars+200)+c.opts.SummaryChars)/3, w/5)
+	answer = min((c.opts.MaxFacts*(c.opts.FactChars+200)+summaryChars)/3, w/5)
 	const frame = 150 // the lines of the frame, and the tokens that a chat format adds
-	transcript = w - c.opts.Count(t.system(true)) - frame - w/16 - 2*answer
+	transcript = w - estimate(t.system(true)) - frame - w/16 - 2*answer
 	return max(transcript, w/4), answer
 }
 
@@ -236,7 +236,7 @@ func (c *Client) cut(all []message, room int) []part {
 	}
 	for i := range all {
 		m := &all[i]
-		head := c.opts.Count(m.header(""))
+		head := estimate(m.header(""))
 		body, n := c.body(m, max(room-head, 1))
 		if used > 0 && used+head+n > room {
 			flush(i)
@@ -300,7 +300,11 @@ func (c *Client) task(name string) task {
 	if err != nil {
 		panic(err) // names are constants
 	}
-	return task{name: name, rules: fill(name, c.opts), schema: schema, temperature: minTemperature}
+	limits := struct {
+		Options
+		SummaryChars int
+	}{c.opts, summaryChars}
+	return task{name: name, rules: fill(name, limits), schema: schema, temperature: minTemperature}
 }
 
 // system returns the system message: the rules, and the schema if it is not sent separately.

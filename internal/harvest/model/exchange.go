@@ -26,7 +26,7 @@ const bodyLimit = 8 << 20
 type reply struct{ exchange.Exchange }
 
 func (c *Client) reply() *reply {
-	return &reply{exchange.Exchange{HTTP: c.opts.HTTPClient, Limit: bodyLimit}}
+	return &reply{exchange.Exchange{HTTP: c.http, Limit: bodyLimit}}
 }
 
 // Do sends the request. If the endpoint is a Ken, it must not learn from it.
@@ -51,9 +51,9 @@ const minTemperature = 1e-6
 // endpoint refuses a format or the temperature, ask repeats the request without it and
 // remembers what worked.
 func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut bool, err error) {
-	size := c.opts.Count(t.system(true))
+	size := estimate(t.system(true))
 	for _, m := range talk {
-		size += c.opts.Count(m.text)
+		size += estimate(m.text)
 	}
 	if err := c.affordable(ctx, size); err != nil {
 		return "", false, err
@@ -61,7 +61,7 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 	if c.alternative != nil {
 		text, err = c.alternative(ctx, t, talk)
 		if err == nil {
-			c.charge(ctx, size+c.opts.Count(text))
+			c.charge(ctx, size+estimate(text))
 		}
 		return text, false, err
 	}
@@ -72,7 +72,7 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 			c.format.Store(format)
 			c.noTemperature.Store(warm)
 			choice := answer.Choices[0]
-			c.charge(ctx, cmp.Or(max(answer.Usage.TotalTokens, 0), size+c.opts.Count(choice.Message.Content)))
+			c.charge(ctx, cmp.Or(max(answer.Usage.TotalTokens, 0), size+estimate(choice.Message.Content)))
 			return content(choice.Message), choice.FinishReason == api.FinishReasonLength, nil
 		}
 		switch {
@@ -251,25 +251,19 @@ type Options struct {
 	MaxFacts int
 	// FactChars is the maximum length of a fact in characters; <= 0 means 300.
 	FactChars int
-	// SummaryChars is the maximum length of the summary in characters; <= 0 means 1,500.
-	SummaryChars int
-	// HTTPClient sends the requests. If it is nil, the Client makes one, whose idle
-	// connections Close closes. Its own Timeout applies as well as the one above.
-	HTTPClient *http.Client
-	// Count counts a text's tokens and must be safe for concurrent use. If it is nil, an
-	// estimate is used that is on the safe side for English: a third of the characters,
-	// where each character of a script without spaces counts as one token.
-	Count func(text string) int
 	// Log receives messages about parts, repairs and refused formats, never the text of a
 	// session. nil means slog.Default().
 	Log *slog.Logger
 }
 
+// summaryChars is the maximum length of the summary in characters.
+const summaryChars = 1500
+
 // Client extracts drafts. It is safe for concurrent use.
 type Client struct {
 	opts    Options
 	address string // the base URL without its password
-	own     bool   // the Client made the HTTP client
+	http    *http.Client
 
 	// alternative sends one request if there is no address; otherwise it is nil.
 	alternative func(ctx context.Context, t task, talk []turn) (string, error)
@@ -286,12 +280,14 @@ func New(o Options) *Client {
 	o.MaxFacts = cmp.Or(o.MaxFacts, 30)
 	o.MaxFacts = max(o.MaxFacts, 0)
 	o.FactChars = orDefault(o.FactChars, 300)
-	o.SummaryChars = orDefault(o.SummaryChars, 1500)
-	if o.Count == nil {
-		o.Count = estimate
-	}
 	o.Log = cmp.Or(o.Log, slog.Default())
-	c := &Client{opts: o, address: withoutPassword(o.BaseURL)}
+	c := &Client{opts: o, address: withoutPassword(o.BaseURL), http: &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 5 * time.Second,
+		ForceAttemptHTTP2:   true,
+		IdleConnTimeout:     90 * time.Second,
+	}}}
 	switch {
 	case len(o.Command) > 0:
 		c.opts.Model = cmp.Or(o.Model, programName(o.Command))
@@ -300,28 +296,15 @@ func New(o Options) *Client {
 		c.opts.Model = cmp.Or(o.Model, "the client's model")
 		c.alternative = c.sample
 	}
-	if o.HTTPClient == nil {
-		c.own = true
-		c.opts.HTTPClient = &http.Client{Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 5 * time.Second,
-			ForceAttemptHTTP2:   true,
-			IdleConnTimeout:     90 * time.Second,
-		}}
-	}
 	return c
 }
 
 // Model returns the name of the model that extracts.
 func (c *Client) Model() string { return c.opts.Model }
 
-// Close closes idle connections, unless Options has an HTTPClient. Calls in progress are not
-// affected.
+// Close closes idle connections. Calls in progress are not affected.
 func (c *Client) Close() error {
-	if c.own {
-		c.opts.HTTPClient.CloseIdleConnections()
-	}
+	c.http.CloseIdleConnections()
 	return nil
 }
 

@@ -217,11 +217,11 @@ func (m *message) content() string {
 func (c *Client) body(m *message, room int) (string, int) {
 	text := m.content()
 	body := quoted(text)
-	n := c.opts.Count(body)
+	n := estimate(body)
 	for keep := utf8.RuneCountInString(text); n > room && keep > 0; {
 		keep = min(keep*9/10, int(float64(keep)*0.95*float64(room)/float64(n)))
 		body = quoted(middle(text, keep))
-		n = c.opts.Count(body)
+		n = estimate(body)
 	}
 	return body, n
 }

@@ -315,7 +315,7 @@ func shortSummary(text string, most int) string {
 func (c *Client) before(summaries []string, room int) string {
 	from := len(summaries)
 	for from > 0 {
-		if room -= c.opts.Count(summaries[from-1]) + 1; room < 0 {
+		if room -= estimate(summaries[from-1]) + 1; room < 0 {
 			break
 		}
 		from--
@@ -328,7 +328,7 @@ func (c *Client) before(summaries []string, room int) string {
 func (c *Client) joinedSummary(summaries []string) string {
 	short := make([]string, len(summaries))
 	for i, s := range summaries {
-		short[i] = shortSummary(s, max(c.opts.SummaryChars/len(summaries)-1, 1))
+		short[i] = shortSummary(s, max(summaryChars/len(summaries)-1, 1))
 	}
-	return shortSummary(strings.Join(short, " "), c.opts.SummaryChars)
+	return shortSummary(strings.Join(short, " "), summaryChars)
 }

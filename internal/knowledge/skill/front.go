@@ -110,8 +110,8 @@ func (p *parser) fields(s *Skill, fields ast.MapNode) error {
 			return err
 		}
 	}
-	if n := utf8.RuneCountInString(s.Description); n > MaxDescription {
-		return p.wrong(p.lines["description"], "description", fmt.Sprintf("%d characters; at most %d", n, MaxDescription),
+	if n := utf8.RuneCountInString(s.Description); n > maxDescription {
+		return p.wrong(p.lines["description"], "description", fmt.Sprintf("%d characters; at most %d", n, maxDescription),
 			"Say what it does and when to use it, and leave the rest to the text.")
 	}
 	s.Description = strings.TrimSpace(s.Description + " " + useWhen)

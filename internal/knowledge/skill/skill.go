@@ -20,7 +20,7 @@ import (
 // Limits.
 const (
 	MaxName        = 64               // maximum length of a name in characters, by the convention
-	MaxDescription = 1024             // maximum length of a description in characters, by the convention
+	maxDescription = 1024             // maximum length of a description in characters, by the convention
 	MaxBytes       = ken.MaxTextBytes // maximum size of the file, which is that of a claim's text
 )
 

@@ -83,7 +83,7 @@ func firstParagraph(text string) string {
 			continue
 		}
 		for w := range strings.FieldsSeq(t) {
-			if size += utf8.RuneCountInString(w) + 1; size > MaxDescription {
+			if size += utf8.RuneCountInString(w) + 1; size > maxDescription {
 				return strings.Join(words, " ")
 			}
 			words = append(words, w)

@@ -177,7 +177,7 @@ func (w *walker) known(names []string, full bool) error {
 }
 
 // aliasTargets returns the primary names of the entities that a name stands for, sorted.
-// These are the ends of its aliases, or the name itself if it is no alias. A cycle of
+// These are the ends of its aliases, or the name itself if it is not an alias. A cycle of
 // aliases is one entity, whose primary name is the first in byte order.
 func (w *walker) aliasTargets(name string) []string {
 	if w.hasNoAliases(name) {

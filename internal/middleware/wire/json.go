@@ -114,7 +114,7 @@ func (v value) length() (n int) {
 }
 
 // skipSpace returns the offset after white space.
-func skipSpace(doc string, i int) int {
+func skipSpace[T string | []byte](doc T, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\t' || doc[i] == '\r') {
 		i++
 	}
@@ -230,7 +230,7 @@ func valid(body []byte) bool {
 	var open []byte // the closing brackets of the open arrays and objects
 	for i := 0; ; {
 		// Expect a value, or the end of an empty array or object.
-		if i = skipSpaces(body, i); i >= len(body) {
+		if i = skipSpace(body, i); i >= len(body) {
 			return false
 		}
 		switch c := body[i]; {
@@ -241,7 +241,7 @@ func valid(body []byte) bool {
 				return false
 			}
 			open = append(open, c+2) // } and ] are two code points after { and [
-			if i = skipSpaces(body, i+1); i >= len(body) {
+			if i = skipSpace(body, i+1); i >= len(body) {
 				return false
 			}
 			if body[i] == c+2 {
@@ -266,7 +266,7 @@ func valid(body []byte) bool {
 			if i < 0 {
 				return false
 			}
-			i = skipSpaces(body, i)
+			i = skipSpace(body, i)
 			if len(open) == 0 {
 				return i == len(body)
 			}
@@ -284,7 +284,7 @@ func valid(body []byte) bool {
 			}
 			i++
 			if closing == '}' {
-				i = validKey(body, skipSpaces(body, i))
+				i = validKey(body, skipSpace(body, i))
 			}
 			break
 		}
@@ -292,13 +292,6 @@ func valid(body []byte) bool {
 			return false
 		}
 	}
-}
-
-func skipSpaces(body []byte, i int) int {
-	for i < len(body) && (body[i] == ' ' || body[i] == '\n' || body[i] == '\t' || body[i] == '\r') {
-		i++
-	}
-	return i
 }
 
 // validKey returns the offset after a key and its colon; -1 if there is none.
@@ -309,7 +302,7 @@ func validKey(body []byte, i int) int {
 	if i = validString(body, i); i < 0 {
 		return -1
 	}
-	if i = skipSpaces(body, i); i >= len(body) || body[i] != ':' {
+	if i = skipSpace(body, i); i >= len(body) || body[i] != ':' {
 		return -1
 	}
 	return i + 1

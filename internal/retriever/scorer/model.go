@@ -83,7 +83,7 @@ func (m *Model) weights() *[width]float64 {
 	return w
 }
 
-// Indices of the dense features in a model. Their order is part of FeatureVersion.
+// Indices of the dense features in a model. Their order is part of featureVersion.
 const (
 	xBias = iota
 	xRank
@@ -109,9 +109,9 @@ const (
 // Slots is the number of weights that the hashed slots share.
 const Slots = 2048
 
-// FeatureVersion is the version of the meaning of the indices. A model of another version can't be
+// featureVersion is the version of the meaning of the indices. A model of another version can't be
 // used.
-const FeatureVersion = 1
+const featureVersion = 1
 
 // width is the number of weights of a model.
 const width = dense + Slots

@@ -66,7 +66,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 			count++
 		}
 	}
-	h, err := json.Marshal(stateHead{stateVersion, FeatureVersion, s.Turns, s.Gate, count})
+	h, err := json.Marshal(stateHead{stateVersion, featureVersion, s.Turns, s.Gate, count})
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	}
 	rest = rest[n:]
 	switch {
-	case h.Version > stateVersion || h.Features > FeatureVersion:
+	case h.Version > stateVersion || h.Features > featureVersion:
 		return errNewer
-	case h.Version != stateVersion || h.Features != FeatureVersion:
+	case h.Version != stateVersion || h.Features != featureVersion:
 		return bad("version %d of features %d", h.Version, h.Features)
 	case h.Weights < 0 || h.Weights > width || len(rest) != h.Weights*oneWeight:
 		return bad("%d weights in %d bytes", h.Weights, len(rest))

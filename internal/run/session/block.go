@@ -93,10 +93,10 @@ func (b *keptBlock) locate(injected []Injection) (rest []Injection) {
 	return rest
 }
 
-// RetryWindow is how long a block is reused at its place. A request that repeats its turn
+// retryWindow is how long a block is reused at its place. A request that repeats its turn
 // within this time is a retry, and gets the same block. Later, the same words are a new
 // question, and knowledge may have changed.
-const RetryWindow = 5 * time.Minute
+const retryWindow = 5 * time.Minute
 
 // Stands reports whether a request that begins its turn again at this time gets the block.
 // It is false for an empty block.
@@ -104,7 +104,7 @@ const RetryWindow = 5 * time.Minute
 // The clocks of two processes may differ, so it is also false for a block from far in the
 // future.
 func (b *Block) Stands(at time.Time) bool {
-	return b.Text != "" && at.Sub(b.At).Abs() < RetryWindow
+	return b.Text != "" && at.Sub(b.At).Abs() < retryWindow
 }
 
 // maxBlocks is the largest number of blocks stored for one part of a session: far more turns

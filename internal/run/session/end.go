@@ -195,8 +195,8 @@ func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, me
 
 // eachRecord calls do for every session for which want returns true, each in a
 // transaction of its own, and returns the ids of those for which do returned true. If a
-// session fails, it continues with the others and returns the first error. verb says in
-// the error what was tried.
+// session fails, it continues with the others and returns the first error. verb is what the
+// error says was tried.
 func (j *Journal) eachRecord(ctx context.Context, verb string, want func(*record) bool, do func(store.ShelfTx, *record) (bool, error)) (ids []string, first error) {
 	recs, first := j.records(ctx, want)
 	for i := range recs {

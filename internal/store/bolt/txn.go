@@ -402,94 +402,109 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	return r, err
 }
 
+// planWriter writes the values of a plan, and collects the errors.
+type planWriter struct {
+	tx   *writeTx
+	errs []error
+}
+
+func (w *planWriter) add(err error)           { w.errs = append(w.errs, err) }
+func (w *planWriter) put(bucket, k, v []byte) { w.add(w.tx.Bucket(bucket).Put(k, v)) }
+func (w *planWriter) del(bucket, k []byte)    { w.add(w.tx.Bucket(bucket).Delete(k)) }
+
+// seal writes a value with a checksum.
+func (w *planWriter) seal(bucket, k, v []byte) { w.put(bucket, k, seal(bucket, k, v)) }
+
+// sealJSON writes v as JSON with a checksum.
+func (w *planWriter) sealJSON(bucket, k []byte, v any) {
+	b, err := json.Marshal(v)
+	w.add(err)
+	w.seal(bucket, k, b)
+}
+
 // put writes the plan to the file.
 func (p *plan) put(tx *writeTx) error {
-	var errs []error
-	sealed := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, seal(bucket, k, v))) }
-	put := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, v)) }
-	del := func(bucket, k []byte) { errs = append(errs, tx.Bucket(bucket).Delete(k)) }
-
+	w := &planWriter{tx: tx}
 	for _, id := range p.layer.erase {
-		errs = append(errs, eraseEvents(tx, id))
+		w.add(eraseEvents(tx, id))
 	}
 	for _, ev := range p.layer.events {
-		errs = append(errs, putEvent(tx, ev))
+		w.add(putEvent(tx, ev))
 		if ev.Type == ken.EventForgotten { // the mark on the shelf keeps it from being written again
-			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Tx.Bucket(bShelf)}, tx.Bucket(bShelf)}, ev.Claim.String()))
+			w.add(forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Tx.Bucket(bShelf)}, tx.Bucket(bShelf)}, ev.Claim.String()))
 		}
 	}
 	refers := refersChange{}
 	for i := range p.changes {
-		c := &p.changes[i]
-		ref := key32(c.ref)
-		old, err := p.s.claimAt(tx.Tx, c.ref)
-		if err != nil { // the damaged value is overwritten
-			p.s.noteDamage(err)
-		}
-		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
-		for path := range cited(old) {
-			del(bCites, citeKey(path, c.ref))
-		}
-		refers.drop(old, c.ref)
-		if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
-			del(bKeys, []byte(old.Key))
-		}
-		sealed(bRows, ref, c.row.encode())
-		if c.about == nil {
-			del(bAbout, ref)
-		} else {
-			sealed(bAbout, ref, c.about.Append(nil))
-		}
-		if old != nil {
-			for _, parent := range engine.Parents(old) {
-				del(bDerived, pair(parent[:], c.row.id[:]))
-			}
-		}
-		if c.claim == nil {
-			del(bClaims, ref)
-			continue
-		}
-		b, err := json.Marshal(c.claim)
-		errs = append(errs, err)
-		sealed(bClaims, ref, b)
-		if c.row.flags&flagDocument != 0 {
-			continue
-		}
-		if c.claim.Key != "" {
-			sealed(bKeys, []byte(c.claim.Key), c.row.id[:])
-		}
-		for path := range cited(c.claim) {
-			put(bCites, citeKey(path, c.ref), nil)
-		}
-		refers.keep(c.claim, c.ref)
-		for _, parent := range engine.Parents(c.claim) {
-			put(bDerived, pair(parent[:], c.row.id[:]), nil)
-		}
+		p.putChange(w, &p.changes[i], refers)
 	}
-	errs = append(errs, refers.put(tx))
+	w.add(refers.put(tx))
 	for path, d := range p.layer.docs {
 		if d == nil {
-			del(bDocs, []byte(path))
+			w.del(bDocs, []byte(path))
 			continue
 		}
-		b, err := json.Marshal(d)
-		errs = append(errs, err)
-		sealed(bDocs, []byte(path), b)
+		w.sealJSON(bDocs, []byte(path), d)
 	}
 	p.s.t.mu.RLock()
 	for n := p.s.classes; n < p.classes; n++ {
-		b, err := json.Marshal(p.s.t.classes[n])
-		errs = append(errs, err)
-		sealed(bClasses, []byte{byte(n >> 8), byte(n)}, b)
+		w.sealJSON(bClasses, []byte{byte(n >> 8), byte(n)}, p.s.t.classes[n])
 	}
 	p.s.t.mu.RUnlock()
-	errs = append(errs, keepCommits(tx, p.layer.commits))
-	put(bMeta, kCommit, key64(p.commit))
-	put(bMeta, kAbout, key64(p.commit))
-	put(bMeta, kRefers, key64(p.commit))
-	put(bMeta, kApproved, key64(p.commit))
-	put(bMeta, kHead, p.head[:])
-	return errors.Join(errs...)
+	w.add(keepCommits(tx, p.layer.commits))
+	w.put(bMeta, kCommit, key64(p.commit))
+	w.put(bMeta, kAbout, key64(p.commit))
+	w.put(bMeta, kRefers, key64(p.commit))
+	w.put(bMeta, kApproved, key64(p.commit))
+	w.put(bMeta, kHead, p.head[:])
+	return errors.Join(w.errs...)
+}
+
+// putChange writes one record with its entries in the indexes, except for refers, to which
+// it adds the change. It sets c.words.
+func (p *plan) putChange(w *planWriter, c *change, refers refersChange) {
+	ref := key32(c.ref)
+	old, err := p.s.claimAt(w.tx.Tx, c.ref)
+	if err != nil { // the damaged value is overwritten
+		p.s.noteDamage(err)
+	}
+	c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
+	for path := range cited(old) {
+		w.del(bCites, citeKey(path, c.ref))
+	}
+	refers.drop(old, c.ref)
+	if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
+		w.del(bKeys, []byte(old.Key))
+	}
+	w.seal(bRows, ref, c.row.encode())
+	if c.about == nil {
+		w.del(bAbout, ref)
+	} else {
+		w.seal(bAbout, ref, c.about.Append(nil))
+	}
+	if old != nil {
+		for _, parent := range engine.Parents(old) {
+			w.del(bDerived, pair(parent[:], c.row.id[:]))
+		}
+	}
+	if c.claim == nil {
+		w.del(bClaims, ref)
+		return
+	}
+	w.sealJSON(bClaims, ref, c.claim)
+	if c.row.flags&flagDocument != 0 {
+		return
+	}
+	if c.claim.Key != "" {
+		w.seal(bKeys, []byte(c.claim.Key), c.row.id[:])
+	}
+	for path := range cited(c.claim) {
+		w.put(bCites, citeKey(path, c.ref), nil)
+	}
+	refers.keep(c.claim, c.ref)
+	for _, parent := range engine.Parents(c.claim) {
+		w.put(bDerived, pair(parent[:], c.row.id[:]), nil)
+	}
 }
 
 // cited returns the files whose content a claim's evidence cites.

@@ -25,7 +25,7 @@ func Clone(c *ken.Claim) ken.Claim {
 	return out
 }
 
-// EmbedText is the text that stands for a claim in vector space. Of a piece of a file it is the
+// EmbedText returns the text of which a claim's vector is computed. For a piece of a file that is the
 // beginning, which says what the rest does.
 func EmbedText(c *ken.Claim) string {
 	text := c.Text

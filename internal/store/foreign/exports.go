@@ -146,7 +146,7 @@ func (out *output) letta(text string) {
 			c.Evidence = out.toolEvidence(c.CreatedAt)
 			out.put(n, c, textOf(m, "id"))
 		case label == "":
-			// An agent without blocks, or an object that is no block.
+			// An agent without blocks, or an object that is not a block.
 		case strings.Contains(strings.ToLower(label), "persona"):
 			n++
 			out.skip(n, "an agent's persona")

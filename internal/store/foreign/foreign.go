@@ -76,8 +76,8 @@ type Item struct {
 	ByWords bool
 }
 
-// MaxFile is the maximum length of a file, in bytes.
-const MaxFile = 1 << 30
+// maxFile is the maximum length of a file, in bytes.
+const maxFile = 1 << 30
 
 // Read yields the entries of r. An error that is not a *ken.Error ends the sequence.
 func Read(r io.Reader, f Format, o Options) iter.Seq[Item] {
@@ -89,9 +89,9 @@ func Read(r io.Reader, f Format, o Options) iter.Seq[Item] {
 			readClaims(r, o, yield)
 			return
 		}
-		data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-		if err == nil && len(data) > MaxFile {
-			err = invalid("", fmt.Sprintf("the file has more than %d bytes", MaxFile), "Split it.")
+		data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+		if err == nil && len(data) > maxFile {
+			err = invalid("", fmt.Sprintf("the file has more than %d bytes", maxFile), "Split it.")
 		}
 		if err == nil && !utf8.Valid(data) {
 			err = invalid("", "the file is not valid UTF-8", "Convert it to UTF-8 first.")

@@ -165,14 +165,8 @@ var irregular = map[string]string{
 
 // partSuffixes are the last parts of identifiers whose first part is a name of its own. Other
 // identifiers are names as a whole, such as GitHub.
-var partSuffixes = func() map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(`Service Server Client Manager Handler Controller Module App System Worker Job Queue Store
-		Repository Gateway Engine Proxy Adapter Provider Factory Config Test`) {
-		out[w] = true
-	}
-	return out
-}()
+var partSuffixes = analysis.Set(`Service Server Client Manager Handler Controller Module App System Worker Job Queue Store
+	Repository Gateway Engine Proxy Adapter Provider Factory Config Test`)
 
 // identifierParts returns an identifier's parts; nil if it is not an identifier or is a name as a
 // whole.

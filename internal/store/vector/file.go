@@ -36,8 +36,8 @@ type FileOptions struct {
 	Each func(h Hash, vec []float32)
 }
 
-// Report describes what opening a file found and did.
-type Report struct {
+// openReport describes what opening a file found and did.
+type openReport struct {
 	Live      int   // number of vectors
 	Dead      int   // erased records
 	Dropped   int   // records with a wrong checksum, and duplicates
@@ -50,7 +50,7 @@ type Report struct {
 type File struct {
 	path   string
 	head   header
-	report Report
+	report openReport
 
 	mu sync.RWMutex // guards the fields below, and the records against Erase
 	f  *os.File
@@ -59,9 +59,6 @@ type File struct {
 	// the next write overwrites them, or the next open cuts them off.
 	end int64
 }
-
-// Report returns what opening the file found.
-func (f *File) Report() Report { return f.report }
 
 // Len returns the number of vectors.
 func (f *File) Len() int {

@@ -53,7 +53,7 @@ func fill(t *testing.T, n int) (path string) {
 }
 
 // contents opens the file and returns what it holds.
-func contents(t *testing.T, path string) (map[Hash][]float32, Report) {
+func contents(t *testing.T, path string) (map[Hash][]float32, openReport) {
 	t.Helper()
 	got := map[Hash][]float32{}
 	o := small
@@ -68,7 +68,7 @@ func contents(t *testing.T, path string) (map[Hash][]float32, Report) {
 	if f.Len() != len(got) {
 		t.Fatalf("Len is %d, Each saw %d", f.Len(), len(got))
 	}
-	return got, f.Report()
+	return got, f.report
 }
 
 func TestFileKeepsVectors(t *testing.T) {
@@ -87,7 +87,7 @@ func TestFileKeepsVectors(t *testing.T) {
 	}
 	f.Close()
 	got, report := contents(t, path)
-	if d := cmp.Diff(Report{Live: 11}, report); d != "" {
+	if d := cmp.Diff(openReport{Live: 11}, report); d != "" {
 		t.Errorf("report (-want +got):\n%s", d)
 	}
 	for i := range 11 {
@@ -134,7 +134,7 @@ func TestTornRecordIsCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
-		if got, report := contents(t, path); len(got) != 10 || report != (Report{Live: 10}) {
+		if got, report := contents(t, path); len(got) != 10 || report != (openReport{Live: 10}) {
 			t.Errorf("after the next append: %d vectors, report %+v", len(got), report)
 		}
 	}
@@ -147,10 +147,10 @@ func TestDamagedRecordIsDroppedAndReported(t *testing.T) {
 	if _, has := got[hashOf(7)]; has || len(got) != 9 {
 		t.Errorf("%d vectors", len(got))
 	}
-	if d := cmp.Diff(Report{Live: 9, Dropped: 1, Compacted: true}, report); d != "" {
+	if d := cmp.Diff(openReport{Live: 9, Dropped: 1, Compacted: true}, report); d != "" {
 		t.Errorf("report (-want +got):\n%s", d)
 	}
-	if _, report := contents(t, path); report != (Report{Live: 9}) {
+	if _, report := contents(t, path); report != (openReport{Live: 9}) {
 		t.Errorf("the second time: %+v", report)
 	}
 }
@@ -233,7 +233,7 @@ func TestEraseOverwrites(t *testing.T) {
 		t.Errorf("the vector's place holds %q", zero)
 	}
 	f.Close()
-	if got, report := contents(t, path); len(got) != 9 || report != (Report{Live: 9, Dead: 1}) {
+	if got, report := contents(t, path); len(got) != 9 || report != (openReport{Live: 9, Dead: 1}) {
 		t.Errorf("%d vectors, report %+v", len(got), report)
 	}
 }
@@ -248,7 +248,7 @@ func TestFileCompactsWhenMostlyDead(t *testing.T) {
 		}
 	}
 	f.Close()
-	if got, report := contents(t, path); len(got) != 4 || report != (Report{Live: 4, Dead: 6, Compacted: true}) {
+	if got, report := contents(t, path); len(got) != 4 || report != (openReport{Live: 4, Dead: 6, Compacted: true}) {
 		t.Errorf("%d vectors, report %+v", len(got), report)
 	}
 	if after, _ := os.Stat(path); before.Size()-after.Size() != 6*36 {

@@ -41,13 +41,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewServer returns a server for the tools of a caller. A caller without a session gets that of the
-// MCP connection, and one without an agent name gets the client's. The server may serve any number
-// of connections.
-func NewServer(r *tools.Registry, c tools.Caller, o Options) *mcp.Server {
-	return newServer(r, c, o.withDefaults(), nil)
-}
-
 // server connects a registry to a server of the SDK.
 type server struct {
 	r              *tools.Registry
@@ -58,7 +51,9 @@ type server struct {
 	listed         map[string]bool // tools by name; not changed after the server has started
 }
 
-// newServer creates a server whose session ids come from newSession; nil means the SDK's ids.
+// newServer creates a server for the tools of a caller. A caller without a session gets that of the
+// MCP connection, and one without an agent name gets the client's. The server may serve any number
+// of connections. Session ids come from newSession; nil means the SDK's ids.
 func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() string) *mcp.Server {
 	none := func(context.Context) error { return nil }
 	s := &server{r: r, caller: c, o: o, defaultSession: "mcp-" + o.NewID(), listed: map[string]bool{}}

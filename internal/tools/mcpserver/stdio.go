@@ -21,7 +21,7 @@ const maxLine = 4 << 20
 
 // Serve serves one client over in and out, with one JSON-RPC message per line, until in ends or ctx
 // does. Requests received before in ended are still answered. Only messages are written to out. A
-// line that is no message is answered with an error and otherwise ignored. Serve returns errors of
+// line that is not a message is answered with an error and otherwise ignored. Serve returns errors of
 // writing to out, and nil if in ended.
 func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader, out io.Writer, o Options) error {
 	o = o.withDefaults()

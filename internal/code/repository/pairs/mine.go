@@ -31,16 +31,13 @@ type Options struct {
 	PerFile int
 	// Max is the maximum number of all pairs; 0 means 20,000. Tuning with so many takes a few minutes.
 	Max int
-	// Diffs is the number of newest commits whose added lines are read; 0 means 500. With Index.NoHistory, none are
-	// read.
-	Diffs int
 }
 
 const (
 	defaultPerFile = 40
 	defaultMax     = 20_000
-	defaultDiffs   = 500
 
+	maxDiffs    = 500 // newest commits whose added lines are read; none with Index.NoHistory
 	maxQuestion = 400 // maximum bytes of a pair's question
 	minQuestion = 2   // terms
 	minPassage  = 5   // terms
@@ -61,7 +58,7 @@ type Report struct {
 // Mine reads the repository in root. Errors are those of repository.Index and of ctx. If git is missing or fails, only
 // the history is left out.
 func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error) {
-	o.PerFile, o.Max, o.Diffs = cmp.Or(max(o.PerFile, 0), defaultPerFile), cmp.Or(max(o.Max, 0), defaultMax), cmp.Or(max(o.Diffs, 0), defaultDiffs)
+	o.PerFile, o.Max = cmp.Or(max(o.PerFile, 0), defaultPerFile), cmp.Or(max(o.Max, 0), defaultMax)
 	var s sink
 	report, err := repository.Index(ctx, root, &s, o.Index)
 	if err != nil {
@@ -78,7 +75,7 @@ func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error
 		m.addDocument(d)
 	}
 	if m.report.History == "" && !o.Index.NoHistory {
-		err := diffs(ctx, root, o.Diffs, known, m.addChange)
+		err := diffs(ctx, root, maxDiffs, known, m.addChange)
 		switch {
 		case ctx.Err() != nil:
 			return adapt.Set{}, Report{}, ctx.Err()

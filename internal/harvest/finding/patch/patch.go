@@ -26,7 +26,7 @@ type File struct {
 	Context []string // what hunk headers say about their place, such as the head of a function
 }
 
-// Parse returns the files of a patch in order, nil for a text that is no patch.
+// Parse returns the files of a patch in order, nil for a text that is not a patch.
 // Lines that belong to no hunk are skipped, so a truncated patch gives the part
 // that is there.
 func Parse(text string) []File {

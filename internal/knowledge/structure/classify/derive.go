@@ -568,7 +568,7 @@ func cites(d *ken.Claim, id string) bool {
 }
 
 // hasOtherEvidence reports whether a dependency has other evidence than the claim without: another
-// valid claim, or evidence that is no claim.
+// valid claim, or evidence that is not a claim.
 func (c *Classifier) hasOtherEvidence(ctx context.Context, d *ken.Claim, without string) (bool, error) {
 	for _, e := range d.Evidence {
 		switch {

@@ -103,7 +103,7 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 }
 
 // Split removes the alias that makes a name another name of something: from then on it
-// stands for itself again. Errors: ErrNotFound for a name that is no alias; ErrRefused for
+// stands for itself again. Errors: ErrNotFound for a name that is not an alias; ErrRefused for
 // an agent that undoes what a person said; the store's.
 func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, error) {
 	spelled, err := spell("name", name)

@@ -89,7 +89,7 @@ func noRule() error {
 
 // minConfidence is the minimum confidence of a name in a rule's text for the rule to apply to
 // that entity only. A rule about nothing in particular is in every turn, which is safer than
-// one that is filed under a word that is no name and so is in no turn.
+// one that is filed under a word that is not a name and so is in no turn.
 const minConfidence = reading.ByCapital
 
 // fillConstraint sets fields that the caller left empty from the text.

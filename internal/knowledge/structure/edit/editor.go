@@ -40,13 +40,9 @@ type Options struct {
 	Branch  string
 
 	Source, SourceType string
-
-	// Retention is how long a closed task is kept; default DefaultRetention, < 0 for
-	// ever.
-	Retention time.Duration
 }
 
-// DefaultRetention is how long a task that is done or cancelled is kept.
+// DefaultRetention is how long a task that is done or cancelled is kept, unless the task says otherwise.
 const DefaultRetention = 30 * 24 * time.Hour
 
 // Editor changes one owner's structure. It is safe for concurrent use, and several
@@ -64,7 +60,6 @@ func New(s store.Engine, o Options) *Editor {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	o.Retention = cmp.Or(o.Retention, DefaultRetention)
 	return &Editor{s, o}
 }
 

@@ -43,7 +43,7 @@ func (e *Editor) Refile(ctx context.Context, c ken.Claim, about []string, rule *
 	return out, changed, err
 }
 
-// Drop removes a word that is no name from all claims that have it as a name. Claims keep
+// Drop removes a word that is not a name from all claims that have it as a name. Claims keep
 // their text and other names; structural claims about the name are disputed. It returns the
 // number of changed claims. Errors: ErrNotFound with the nearest names; ErrRefused if the
 // editor is not an operator's; the store's.

@@ -252,7 +252,7 @@ func (e *Editor) complete(b *body, was task.Status) {
 	if !was.Over() || b.CompletedAt.IsZero() {
 		b.CompletedAt = e.now()
 	}
-	keep := e.o.Retention
+	keep := DefaultRetention
 	if b.Keep != nil {
 		keep = *b.Keep
 	}

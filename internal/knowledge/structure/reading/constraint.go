@@ -378,7 +378,7 @@ func (r *reader) regulated(from, i int) bool {
 	return thing
 }
 
-// isNounSubject reports whether the word before i is a subject that is no pronoun.
+// isNounSubject reports whether the word before i is a subject that is not a pronoun.
 func (r *reader) isNounSubject(from, i int) bool {
 	if i <= from {
 		return false

@@ -51,7 +51,7 @@ func Product(name string) string {
 }
 
 // ProductNames returns all names of the product that a name stands for, its own first; nil
-// if it is no product. The caller must not change the result.
+// if it is not a product. The caller must not change the result.
 func ProductNames(name string) []string {
 	return productIndex().names[Product(name)]
 }

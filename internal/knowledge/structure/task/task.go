@@ -68,7 +68,7 @@ func ID(n uint64) string {
 	return fmt.Sprintf("%s%04d", idPrefix, n)
 }
 
-// Number returns the number in an id, 0 if it is no id.
+// Number returns the number in an id, 0 if it is not an id.
 func Number(id string) uint64 {
 	digits, ok := strings.CutPrefix(id, idPrefix)
 	n, err := strconv.ParseUint(digits, 10, 64)
