@@ -84,7 +84,7 @@ func TestForgettingWhatASessionTaught(t *testing.T) {
 	c.ask("And where is the badge printer?", false)
 	harvested(t, l, "s1")
 	wantGone(t, root, "2345678")
-	// Again says what was erased.
+	// A second call returns what was erased.
 	again, err := l.Operator().ForgetLearned(t.Context(), "", "s1", "", ken.Actor{})
 	must(t, err)
 	if !slices.Contains(again.Claims, number.ID) || !slices.Equal(again.Kept, out.Kept) {

@@ -21,6 +21,9 @@ const (
 // judged returns what the text is about: the trained judgement if its score is high enough,
 // or else the result of the rules.
 func (r *reader) judged(rules found) found {
+	if r.otherScript { // trained.Subject saw no examples of it
+		return rules
+	}
 	least := overNothing
 	switch {
 	case rules.Name == "":
@@ -36,9 +39,6 @@ func (r *reader) judged(rules found) found {
 	most := len(r.words)
 	if r.answer > 0 {
 		most = r.answer
-	}
-	if r.otherScript {
-		most = 0
 	}
 	for from, n := r.body, 0; from < most && n < 2; from, n = r.end(from), n+1 {
 		to := from

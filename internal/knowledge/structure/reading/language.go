@@ -123,7 +123,11 @@ func otherScript(text string) bool {
 	others := 0
 	for _, c := range text {
 		switch {
-		case c < utf8.RuneSelf && !letter(byte(c)), !unicode.IsLetter(c):
+		case c < utf8.RuneSelf:
+			if letter(byte(c)) {
+				others--
+			}
+		case !unicode.IsLetter(c):
 		case unicode.In(c, unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana):
 			others--
 		default:
@@ -144,8 +148,8 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 	if !strings.ContainsFunc(text, analysis.Unspaced) {
 		return Mention{}, false
 	}
-	korean := strings.ContainsFunc(text, hangul)
-	if n := utf8.RuneCountInString(text); n > 1 && n <= maxTopic && !korean && !strings.ContainsAny(text, "はがをのでにとへも、。，,是在要不了让把被给说加的改换也想吧吗呢谁我你他她") && !strings.ContainsFunc(text, counting) {
+	spaced := strings.ContainsFunc(text, hangul) // Korean has spaces, but a word may end with a particle
+	if n := utf8.RuneCountInString(text); n > 1 && n <= maxTopic && !spaced && !strings.ContainsAny(text, "はがをのでにとへも、。，,是在要不了让把被给说加的改换也想吧吗呢谁我你他她") && !strings.ContainsFunc(text, counting) {
 		return Mention{Name: w.name, Display: text, Type: Unknown, Confidence: BySubject}, true
 	}
 	for k := 0; k < len(text); { // names in Latin letters
@@ -165,7 +169,10 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 		}
 		k = j
 	}
-	if t := topic(text); t != "" && !korean {
+	if spaced {
+		return Mention{}, true
+	}
+	if t := topic(text); t != "" {
 		return Mention{Name: analysis.Entity(t), Display: t, Type: Unknown, Confidence: BySubject}, true
 	}
 	return Mention{}, true
@@ -202,7 +209,7 @@ func counting(r rune) bool {
 	return r >= '0' && r <= '9' || strings.ContainsRune("一二三四五六七八九十百千万两", r)
 }
 
-// greets reports whether a clause in Japanese greets or thanks.
+// greets reports whether a clause in Japanese begins with a greeting, thanks or a request.
 func greets(clause string) bool {
 	return slices.ContainsFunc([]string{"ありがと", "こんばん", "こんにち", "おはよう", "すみません", "お願い", "よろしく", "大丈夫"}, func(s string) bool { return strings.HasPrefix(clause, s) })
 }
