@@ -69,7 +69,7 @@ func (c *call) ready() *fault {
 		}
 	}
 	if c.g.losses.recent(c.g.layer.Operator().Counts().Lost, c.g.o.Now()) {
-		out.Reasons = append(out.Reasons, "journal: records were lost, because turns came too fast")
+		out.Reasons = append(out.Reasons, "journal: records were lost, because turns came too fast or the store could not be written")
 	}
 	for name, up := range map[string]*upstream{"openai": c.g.upstream, "anthropic": c.g.anthropic} {
 		if up == nil {

@@ -525,8 +525,8 @@ func (l operator) Counts() inspect.Counts {
 	r := l.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c.Lost, c.Waiting = r.dropped, r.waiting
-	c.Written = r.accepted - uint64(max(r.waiting, 0))
+	c.Lost, c.Waiting = r.dropped+r.failed, r.waiting
+	c.Written = r.accepted - r.failed - uint64(max(r.waiting, 0))
 	return c
 }
 

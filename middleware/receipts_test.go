@@ -152,6 +152,25 @@ func TestEventsAreApartBySession(t *testing.T) {
 	}
 }
 
+// A record that can't be written counts as lost, and not as written.
+func TestCountsSayWhatIsLost(t *testing.T) {
+	l := open(t, settings(), func(o *middleware.Options) { o.Strict = false })
+	path := filepath.Join(l.Config().State(l.Root()), "ana") // a file where her store belongs
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.Assemble(context.Background(), ken.Turn{Owner: "ana", Session: "s", Messages: []ken.Message{{Role: "user", Text: "We deploy on Fridays."}}})
+	if err := l.Operator().Recorded(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Operator().Counts(); got.Written != 0 || got.Lost != 1 {
+		t.Errorf("%+v, want one that is lost", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCountsFollowTheWork(t *testing.T) {
 	l := open(t, settings())
 	if got := l.Operator().Counts(); got.Written+got.Lost+got.Harvested+got.Retried+got.Dead != 0 || got.Waiting != 0 {

@@ -55,7 +55,7 @@ const maxTogether = 64
 // A write does not wait for more records to arrive. With a wait of up to 20 ms, a turn took the
 // same processor time, at 60 turns per second and at 500.
 type recorder struct {
-	write  func(owner string, recs []record)
+	write  func(owner string, recs []record) (lost int)
 	onDrop func()       // called when records begin to be dropped
 	spawn  func(func()) // starts a goroutine that Close waits for
 
@@ -69,6 +69,7 @@ type recorder struct {
 	closed   bool
 	accepted uint64 // total number of records
 	dropped  uint64 // total number of records
+	failed   uint64 // total number of accepted records that could not be written
 }
 
 // ownerQueue holds the waiting records of one owner.
@@ -77,7 +78,7 @@ type ownerQueue struct {
 	added, written uint64
 }
 
-func newRecorder(write func(owner string, recs []record), lost func(), spawn func(func())) *recorder {
+func newRecorder(write func(owner string, recs []record) (lost int), lost func(), spawn func(func())) *recorder {
 	r := &recorder{write: write, onDrop: lost, spawn: spawn, queues: map[string]*ownerQueue{}}
 	r.progress.L = &r.mu
 	return r
@@ -148,8 +149,9 @@ func (r *recorder) run(owner string, l *ownerQueue) {
 		for i := range recs {
 			n += recs[i].size()
 		}
-		r.write(owner, recs)
+		lost := r.write(owner, recs)
 		r.mu.Lock()
+		r.failed += uint64(lost)
 		l.written += uint64(len(recs))
 		r.waiting, r.bytes = r.waiting-len(recs), r.bytes-n
 		r.progress.Broadcast()
@@ -313,12 +315,16 @@ func (l *Layer) sessionAbout(t *ken.Turn) session.About {
 }
 
 // writeRecords writes an owner's records in one transaction. It runs in the recorder's goroutine.
-// After an error the records are lost and the error is logged; turns are not affected.
-func (l *Layer) writeRecords(owner string, recs []record) {
-	l.guarded("journal turns", func() { l.journalTurns(l.recording, owner, recs) })
+// After an error the records are lost and the error is logged; turns are not affected. It returns the
+// number of lost records.
+func (l *Layer) writeRecords(owner string, recs []record) (lost int) {
+	if !l.guarded("journal turns", func() { lost = l.journalTurns(l.recording, owner, recs) }) {
+		lost = len(recs)
+	}
+	return lost
 }
 
-func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
+func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) (lost int) {
 	var notes []session.Note
 	var kept []*record // the records that notes were made from
 	for i := range recs {
@@ -337,7 +343,6 @@ func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
 		l.noteSession(ctx, owner)
 	}
 	var failed error
-	lost := 0
 	for i := range noted {
 		if b := noted[i].Standing; b != nil {
 			l.adoptBlock(owner, kept[i].about.ID, kept[i].decision, b)
@@ -353,7 +358,7 @@ func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
 		l.statements.notify(owner, kept[i].about.ID, noted[i].Entries)
 	}
 	if l.o.OnMessage == nil {
-		return
+		return lost
 	}
 	for i := range noted {
 		if len(noted[i].Entries) == 0 {
@@ -366,6 +371,7 @@ func (l *Layer) journalTurns(ctx context.Context, owner string, recs []record) {
 			l.guarded("the message hook failed", func() { l.o.OnMessage(ctx, s, said(&e)) })
 		}
 	}
+	return lost
 }
 
 // readAnswer parses a record's answer. It returns false if the answer is not to be recorded.

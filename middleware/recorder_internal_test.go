@@ -24,13 +24,14 @@ func recording(lost func()) (r *recorder, open chan struct{}, wrote func() []str
 	open, running = make(chan struct{}), new(sync.WaitGroup)
 	var mu sync.Mutex
 	var ids []string
-	r = newRecorder(func(_ string, recs []record) {
+	r = newRecorder(func(_ string, recs []record) int {
 		<-open
 		mu.Lock()
 		defer mu.Unlock()
 		for _, rec := range recs {
 			ids = append(ids, rec.about.ID)
 		}
+		return 0
 	}, lost, func(f func()) { running.Go(f) })
 	return r, open, func() []string { mu.Lock(); defer mu.Unlock(); return ids }, running
 }
@@ -120,7 +121,7 @@ func TestRecorderIsBoundedInBytes(t *testing.T) {
 
 // An answer that was not read yet counts with its size.
 func TestRecorderCountsAnswers(t *testing.T) {
-	r := newRecorder(func(string, []record) { t.Error("it was written") }, func() {}, func(func()) {})
+	r := newRecorder(func(string, []record) int { t.Error("it was written"); return 0 }, func() {}, func(func()) {})
 	for range 4 {
 		r.add(record{answerBytes: maxWaitingBytes / 3})
 	}
@@ -139,12 +140,13 @@ func TestRecorderWritesTogetherWhatWaits(t *testing.T) {
 	hang, wrote := make(chan struct{}), make(chan batch, 10)
 	entered := make(chan struct{}, 1)
 	var running sync.WaitGroup
-	r := newRecorder(func(owner string, recs []record) {
+	r := newRecorder(func(owner string, recs []record) int {
 		if owner == "slow" {
 			entered <- struct{}{}
 			<-hang
 		}
 		wrote <- batch{owner, len(recs)}
+		return 0
 	}, func() { t.Error("something was left out") }, func(f func()) { running.Go(f) })
 	r.add(record{owner: "slow"})
 	<-entered

@@ -124,7 +124,7 @@ type Check struct {
 // Counts holds totals of background work since the layer was opened.
 type Counts struct {
 	Written uint64 // records of turns and answers that were written to journals and receipts
-	Lost    uint64 // records that were dropped because the queue was full
+	Lost    uint64 // records that were dropped because the queue was full, or could not be written
 	Waiting int    // records that wait to be written
 
 	Harvested uint64 // jobs that succeeded

@@ -52,7 +52,7 @@ func newSources(m *Metrics) *sources {
 		filed: desc("counter", "ken_structure_total", "Claims that were filed under their entities in the background, and the dependencies found, ever, by outcome: "+
 			"rules, model, left (to the rules), unsure, unread, ties_rules, ties_model, retracted, or refused.", "owner", "outcome"),
 		attention:   desc("gauge", "ken_attention_items", "Items that wait for a person, by severity.", "owner", "severity"),
-		journal:     desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast.", "outcome"),
+		journal:     desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast or the store could not be written.", "outcome"),
 		waiting:     desc("gauge", "ken_journal_waiting", "Records that are still to be written."),
 		harvests:    desc("counter", "ken_harvests_total", "Harvests of sessions, by outcome: done, retried later, or dead.", "outcome"),
 		breaker:     desc("gauge", "ken_breaker_state", "1 for the state that a circuit breaker is in, 0 for the others.", "breaker", "state"),

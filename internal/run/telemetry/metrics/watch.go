@@ -82,7 +82,7 @@ func (s *sources) writeUsage(ch chan<- prometheus.Metric, owner string) {
 // Work counts what a layer has done in the background since it was opened.
 type Work struct {
 	Written uint64 // records of turns and answers written to the journals and the receipts
-	Lost    uint64 // records dropped because turns came too fast
+	Lost    uint64 // records dropped because turns came too fast, or that could not be written
 	Waiting int    // records not yet written
 
 	Harvested uint64 // harvests done
