@@ -56,7 +56,7 @@ func (c *call) ready() *fault {
 	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*upstreamState{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
 	defer cancel()
-	for i, owner := range c.settings.owners() {
+	for i, owner := range c.g.checkedOwners() {
 		faults, err := c.g.storeFaults(ctx, owner)
 		c.g.logUnready(owner, err)
 		if err != nil && i == 0 {
@@ -93,12 +93,13 @@ func (c *call) ready() *fault {
 	return c.reply(status, out)
 }
 
-// owners returns the owners whose stores are checked: the configured one and those of keys.
-func (t *settings) owners() []string {
-	out := []string{t.owner}
-	for _, k := range t.cfg.Keys {
-		if k.Owner != "" && !slices.Contains(out, k.Owner) {
-			out = append(out, k.Owner)
+// checkedOwners returns the owners whose stores are checked: the configured one, and those whose store is open.
+// To open one for each key would take too long.
+func (g *Gateway) checkedOwners() []string {
+	out := []string{g.settings.Load().owner}
+	for _, owner := range g.layer.Operator().Opened() {
+		if owner != out[0] {
+			out = append(out, owner)
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -81,6 +82,23 @@ func TestStoreThatCantBeOpened(t *testing.T) {
 	}
 	if n := strings.Count(g.log.String(), "an owner's store can't be opened"); n != 1 || !strings.Contains(g.log.String(), "ken.db") {
 		t.Errorf("the cause is logged %d times: %s", n, g.log.String())
+	}
+}
+
+// A check of many keys opens no store. It names what is wrong with a store that is open, whichever key it belongs to.
+func TestReadinessOpensNoStore(t *testing.T) {
+	l := layer(t, nil)
+	var keys []config.GatewayKey
+	for i := range 40 {
+		k, _ := keyFor(fmt.Sprintf("k%d", i), fmt.Sprintf("owner%d", i))
+		keys = append(keys, k)
+	}
+	g := start(t, l, upstreamtest.New(t).URL, withKeys(keys...))
+	if got := do(t, request(t, http.MethodGet, g.URL+"/readyz", "")); gjson.Get(got.body, "status").String() != "ok" {
+		t.Error(got.body)
+	}
+	if got, err := l.Operator().Owners(t.Context()); err != nil || len(got) != 1 {
+		t.Errorf("there are the stores of %q, %v", got, err)
 	}
 }
 

@@ -412,6 +412,9 @@ func (l operator) Owners(ctx context.Context) ([]string, error) {
 	return l.owners.List(ctx)
 }
 
+// Opened returns the owners whose stores are open in this process.
+func (l operator) Opened() []string { return l.owners.Opened() }
+
 // CopyStore copies the current state of an owner's store into dir. The store may be in use.
 func (l operator) CopyStore(ctx context.Context, owner, dir string) error {
 	if l.engineErr != nil {

@@ -165,6 +165,20 @@ func (w *Owners) Holds(owner string) bool {
 	return r != nil && r.host != nil
 }
 
+// Opened returns the owners whose stores are open or being opened in this process, the least recently used
+// first: a caller that gets each of them does not change which one is evicted next.
+func (w *Owners) Opened() (owners []string) {
+	if w.next != nil {
+		owners = w.next.Opened()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for el := w.used.Back(); el != nil; el = el.Prev() {
+		owners = append(owners, el.Value.(*ownerConn).owner)
+	}
+	return owners
+}
+
 // use adds a use of a connection, for a request of another process. done ends the use.
 func (w *Owners) use(st *ownerConn) (done func()) {
 	w.mu.Lock()
