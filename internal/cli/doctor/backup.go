@@ -74,7 +74,8 @@ func (a *commands) backupCommand() *cobra.Command {
 		Example: "  ken backup /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkArchive(args[0]); err != nil {
+			file, err := checkArchive(args[0])
+			if err = errors.Join(err, a.refuseOwner()); err != nil {
 				return err
 			}
 			p := a.Progress()
@@ -86,7 +87,7 @@ func (a *commands) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, left, size, err := a.backup(cmd.Context(), l, p, args[0])
+			m, left, size, err := a.backup(cmd.Context(), l, p, file)
 			if err = errors.Join(err, l.Close()); err != nil {
 				return err
 			}
@@ -130,18 +131,30 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 	return m, left, size, err
 }
 
-// checkArchive returns an error if no file can be made at a path, or put in place of what is there.
-func checkArchive(file string) error {
+// checkArchive returns the file that an archive at a path is written to: the one that links lead to.
+// It returns an error if no file can be made there, or put in place of what is there.
+func checkArchive(path string) (file string, err error) {
 	why := ""
+	file, ok := cli.Replaceable(path)
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		why = file + " is a folder"
+	} else if !ok || path == "-" {
+		why = path + " is not a regular file"
 	} else if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		why = "there is no folder " + filepath.Dir(file)
 	}
 	if why == "" {
+		return file, nil
+	}
+	return "", cli.Invalid("FILE", why, "Give the path of a file, such as ken.tar.gz.")
+}
+
+// refuseOwner returns an error if --owner is set: an archive has every owner.
+func (a *commands) refuseOwner() error {
+	if a.Owner == "" {
 		return nil
 	}
-	return cli.Invalid("FILE", why, "Give the path of a file, such as ken.tar.gz.")
+	return cli.Invalid("--owner", "an archive has the stores of all owners", "Leave it out; ken export and ken import are for one owner's claims.")
 }
 
 // writeArchive writes an archive to a file that only this user can read. If left is not empty,
@@ -280,7 +293,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.Configuration()
-			if err != nil {
+			if err = errors.Join(err, a.refuseOwner()); err != nil {
 				return err
 			}
 			cfg, state := r.Config, r.Config.State(r.Root)
