@@ -48,6 +48,11 @@ func (a *commands) keyCreateCommand() *cobra.Command {
     --requests-per-day 2000 --tokens-per-day 5000000`,
 		Args: cli.ExactArgs("a name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, flag := range []string{"rights", "models", "expires"} { // an empty variable of a script must not make a key that may do more
+				if f := cmd.Flags().Lookup(flag); f.Changed && strings.Trim(f.Value.String(), "[]") == "" {
+					return cli.Invalid("--"+flag, "the value is empty", "Give a value, or leave --"+flag+" out for its default.")
+				}
+			}
 			k.Name, k.Owner = args[0], a.Owner
 			if expires != "" {
 				var err error
