@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -38,8 +39,12 @@ func (c *call) newMeter(resp *http.Response) *meter {
 	switch {
 	case c.route == model:
 		m.answer = wire.NewMeter(c.dialect)
-	case c.raw == compact:
-		m.answer = wire.NewMeter(wire.Responses)
+	case c.route == pass && c.r.Method == http.MethodPost:
+		d, ok := passedDialect(c.r.URL.Path)
+		if !ok {
+			return nil
+		}
+		m.answer = wire.NewMeter(d)
 	case c.route != embeddings:
 		return nil
 	}
@@ -51,6 +56,20 @@ func (c *call) newMeter(resp *http.Response) *meter {
 		m.answer = nil
 	}
 	return m
+}
+
+// passedDialect returns the dialect of the answer of a model call that is passed on without knowledge. The
+// path is decoded: an upstream may accept another spelling of a path, and budgets must count it, too.
+func passedDialect(raw string) (wire.Dialect, bool) {
+	switch raw = path.Clean(raw); raw {
+	case compact:
+		return wire.Responses, true
+	case "/v1/completions":
+		return wire.Chat, true
+	case "/api/generate":
+		return wire.Ollama, true
+	}
+	return wire.DialectOf(raw)
 }
 
 func (m *meter) add(p []byte) {
@@ -118,6 +137,9 @@ func (c *call) recordUsage() {
 		cost, priced := c.settings.cfg.Cost(c.modelName(), c.used.Input, c.used.Cached, c.used.Output)
 		if r.Cost = cost; !priced {
 			r.Unpriced = 1
+		}
+		if a := c.meter.answer; a != nil && a.Partial() {
+			r.Unmetered, r.Estimated = 1, int64(a.Events())
 		}
 	case c.meter != nil:
 		r.Unmetered, r.Estimated = 1, c.estimate()

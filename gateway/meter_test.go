@@ -78,6 +78,8 @@ func TestUsageIsRead(t *testing.T) {
 		{name: "responses, stream", path: "/v1/responses", recording: "responses_stream"},
 		{name: "messages", path: "/v1/messages", recording: "messages", usage: "usage"},
 		{name: "messages, stream", path: "/v1/messages", recording: "messages_stream"},
+		{name: "completions", path: "/v1/completions", recording: "chat", usage: "usage"},
+		{name: "another spelling", path: "/v1/%63hat//completions", recording: "chat", usage: "usage"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			up := upstreamtest.New(t)
@@ -137,6 +139,27 @@ func TestUsageIsEstimatedForBudgetsAlone(t *testing.T) {
 	}
 	if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key); got.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("%d", got.StatusCode)
+	}
+}
+
+// A client that leaves before the end of Anthropic's stream, which has the count of the output, has used what came.
+func TestUsageOfStreamThatBreaksOff(t *testing.T) {
+	up := upstreamtest.New(t)
+	u, err := usage.Open("", usage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := upstreamtest.Recording("messages_stream")
+	up.Next(upstreamtest.CutAt(a, strings.Index(string(a.Body()), "event: message_delta")))
+	g := start(t, layer(t, nil), up.URL, func(o *gateway.Options) { o.Operator().Usage = u })
+	req := request(t, http.MethodPost, g.URL+"/v1/messages", chat(question))
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		_, _ = io.Copy(io.Discard, resp.Body) // it breaks off
+		_ = resp.Body.Close()
+	}
+	r := counted(t, u, 1)[0]
+	if deltas := int64(strings.Count(string(a.Body()), "event: content_block_delta")); r.Input == 0 || r.Unmetered != 1 || r.Estimated < deltas {
+		t.Errorf("%+v, of %d pieces", r, deltas)
 	}
 }
 

@@ -98,6 +98,10 @@ func (m *Meter) Read() (model string, u Usage, ok bool) {
 	return strings.Clone(a.Model), a.Usage, a.Usage.Input > 0 || a.Usage.Output > 0
 }
 
+// Partial reports whether the counts are those of the start of a stream alone, before most of the output: those
+// of Anthropic's message_start, when the stream broke off.
+func (m *Meter) Partial() bool { return m.stream && m.dialect == Messages && len(m.last) == 0 }
+
 // Events returns the number of events of a stream so far, each of about one token; 0 if the answer
 // is not a stream.
 func (m *Meter) Events() int { return m.events }

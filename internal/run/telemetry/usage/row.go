@@ -21,7 +21,7 @@ type Row struct {
 	Output    int64   `json:"output" jsonschema:"tokens of answers"`
 	Cost      float64 `json:"cost" jsonschema:"by gateway.prices as they were then"`
 	Unpriced  int64   `json:"unpriced" jsonschema:"requests with tokens whose model had no price"`
-	Unmetered int64   `json:"unmetered" jsonschema:"model calls that were answered without a count of tokens"`
+	Unmetered int64   `json:"unmetered" jsonschema:"model calls that were answered without a complete count of tokens"`
 	Estimated int64   `json:"estimated" jsonschema:"tokens that a budget counts for these"`
 }
 
