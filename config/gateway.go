@@ -227,6 +227,9 @@ func (g *Gateway) check() error {
 		names[k.Name], hashes[k.Hash] = true, true
 	}
 	for i, r := range g.Policy {
+		if r.Path != "" && r.Path[0] != '/' && r.Path[0] != '*' {
+			return wrong("policy["+strconv.Itoa(i)+"].path", quote(r.Path)+" matches no path", "Begin it with / or *, as in /v1/messages.")
+		}
 		if r.Key != "" && !names[r.Key] {
 			return wrong("policy["+strconv.Itoa(i)+"].key", "no key is called "+quote(r.Key), "Name one of gateway.keys.")
 		}

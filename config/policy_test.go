@@ -47,6 +47,7 @@ func TestPolicyThatIsRefused(t *testing.T) {
 		{"no truth", "policy: [{learn: maybe}]\n", `policy[0].learn: "maybe" is not true or false`},
 		{"an unknown condition", "policy:\n  - modell: m\n", "policy[0].modell: unknown key"},
 		{"an unknown key", "policy: [{key: ben, learn: false}]\n", `policy[0].key: no key is called "ben"`},
+		{"a path without a slash", "policy: [{path: v1/messages, learn: false}]\n", `policy[0].path: "v1/messages" matches no path`},
 		{"no list", "policy: {learn: false}\n", "policy"},
 	} {
 		_, err := config.Parse([]byte(tt.text))

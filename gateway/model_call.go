@@ -291,7 +291,7 @@ func (c *call) applyPolicy(r *wire.Request, t *ken.Turn) {
 // matchesRule reports whether a call meets all conditions of a rule.
 func (c *call) matchesRule(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 	return (p.Model == "" || matches(p.Model, r.Model)) &&
-		(p.Path == "" || matches(p.Path, c.raw)) &&
+		(p.Path == "" || matches(p.Path, c.raw) || matches(p.Path, strings.TrimRight(c.raw, "/"))) &&
 		(p.Agent == "" || matches(p.Agent, t.Agent) || matches(p.Agent, wire.NamesIn(c.r.Header).Agent) || matches(p.Agent, c.r.UserAgent())) &&
 		(p.Key == "" || p.Key == c.who.Name) &&
 		(p.Tools == nil || *p.Tools == (r.Tools > 0))

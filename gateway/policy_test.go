@@ -169,7 +169,7 @@ func TestPolicyDecides(t *testing.T) {
 			{Agent: "opencode"},
 			{Agent: "nightly-*", Learn: new(false)},
 			{Key: "ben", Tools: new(true), Knowledge: new(false)},
-			{Path: "/v1/mess*", Knowledge: new(false), Learn: new(false)},
+			{Path: "*/messages", Knowledge: new(false), Learn: new(false)},
 		}
 	}))
 	ask := func(model, rest string) string {
@@ -190,6 +190,7 @@ func TestPolicyDecides(t *testing.T) {
 		"by key and tools":             {chatPath, ask("m", tools), bens, nil, seen{"none", "policy[3]", false, true, true}},
 		"by key, without tools":        {chatPath, ask("m", ""), bens, nil, seen{"hybrid", "", true, true, true}},
 		"by path":                      {"/v1/messages", ask("m", `"max_tokens":9,`), anas, nil, seen{"none", "policy[4]", false, false, false}},
+		"by path, with a slash":        {"/v1/messages/", ask("m", `"max_tokens":9,`), anas, nil, seen{"none", "policy[4]", false, false, false}},
 		"X-Ken: on takes back no rule": {"/v1/messages", ask("m", `"max_tokens":9,`), anas, []string{"X-Ken", "on"}, seen{"none", "policy[4]", false, false, false}},
 	} {
 		if got := p.call(tt.path, tt.body, append(tt.header, "X-Ken-Key", tt.key)...); got != tt.want {
