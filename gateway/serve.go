@@ -231,7 +231,9 @@ func ListenDebug(cfg config.Gateway) (net.Listener, error) {
 	cfg.Listen = cfg.DebugListen
 	l, err := Listen(cfg)
 	if e, ok := errors.AsType[*ken.Error](err); ok && e.Field == "gateway.listen" {
-		e.Field = "gateway.debug_listen"
+		if e.Field = "gateway.debug_listen"; errors.Is(err, ken.ErrUnavailable) {
+			e.Try = "See whether ken serve runs already, or give another address."
+		}
 	}
 	return l, err
 }

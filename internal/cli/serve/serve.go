@@ -137,7 +137,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	debug, err := gateway.ListenDebug(cfg.Gateway)
+	debug, err := gateway.ListenDebug(keyed.Gateway)
 	if err != nil {
 		return errors.Join(err, in.Close())
 	}
