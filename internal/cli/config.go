@@ -135,13 +135,17 @@ func LifecycleFile(root string) string {
 // there is no such path.
 func UserConfigName() string { return cmp.Or(trust.ConfigFile(), "the file that KEN_CONFIG names") }
 
-// CheckKeys returns an error if the project's file sets gateway keys and is not trusted:
-// without the keys, anybody could use the gateway.
+// CheckKeys returns an error if the project's file sets gateway keys or a certificate and is not trusted:
+// without the keys, anybody could use the gateway, and without the certificate, keys would be sent in plain text.
 func CheckKeys(r *config.Resolved) error {
+	without := map[string]string{
+		"gateway.keys":     "without them everybody here could use the gateway",
+		"gateway.tls_cert": "without it requests would not be encrypted",
+	}
 	for _, w := range r.Withheld {
-		if w.Key == "gateway.keys" {
-			return &ken.Error{Code: ken.CodeRefused, Field: w.Key, Msg: "set in " + r.File + ", which is not trusted; without them everybody here could use the gateway",
-				Try: "Run ken trust, or set gateway.keys in " + UserConfigName() + "."}
+		if why, ok := without[w.Key]; ok {
+			return &ken.Error{Code: ken.CodeRefused, Field: w.Key, Msg: "set in " + r.File + ", which is not trusted; " + why,
+				Try: "Run ken trust, or set " + w.Key + " in " + UserConfigName() + "."}
 		}
 	}
 	return nil
