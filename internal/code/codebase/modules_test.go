@@ -93,6 +93,32 @@ func TestUsesOverModules(t *testing.T) {
 			"use.js":        "const kit = require('./index');\nfunction a() { kit.make(); }\nfunction b() { const r = new kit.Router(); r.use(); }\n",
 		}, `use.a calls lib/main.create
 			use.b calls lib/router.Router.use`},
+		{"rust: a crate hands names on", map[string]string{
+			"shop/Cargo.toml":    "[package]\nname = \"my-shop\"\n",
+			"shop/src/lib.rs":    "pub use crate::cart::{make, Cart};\nmod cart;\n",
+			"shop/src/cart.rs":   "pub struct Cart;\nimpl Cart { pub fn new() -> Cart { Cart } }\npub fn make() {}\npub fn own() { Cart::new(); }\n#[cfg(test)]\nmod tests { use crate::{make, Cart}; fn t() { make(); } }\n",
+			"kit/Cargo.toml":     "[package]\nname = \"kit\"\n",
+			"kit/src/lib.rs":     "pub extern crate my_shop as shop;\npub mod all;\n",
+			"kit/src/all/mod.rs": "pub use my_shop::*;\n",
+			"app/Cargo.toml":     "[package]\nname = \"app\"\n",
+			"app/src/main.rs":    "use my_shop::Cart;\nfn a() { Cart::new(); }\nfn b() { kit::shop::make(); }\nfn c() { kit::all::make(); my_shop::gone(); }\n",
+		}, `my_shop.cart.own calls my_shop.cart.Cart.new
+			my_shop.cart.tests.t calls my_shop.cart.make
+			app.a calls my_shop.cart.Cart.new
+			app.a references my_shop.cart.Cart
+			app.b calls my_shop.cart.make
+			app.c calls my_shop.cart.make`},
+		{"rust: root files that Cargo.toml names, and macros", map[string]string{
+			"Cargo.toml":           "[package]\nname = \"tool\"\nautotests = false\n[[bin]]\npath = \"crates/core/main.rs\" # here\nname = \"tl\"\n[[test]]\nname = \"integration\"\npath = \"tests/all.rs\"\n",
+			"crates/core/main.rs":  "mod flags;\n#[macro_use]\nmod say;\n",
+			"crates/core/flags.rs": "use crate::say::warn;\nfn a() { warn(); crate::say::warn(); complain!(\"x\"); }\n",
+			"crates/core/say.rs":   "#[macro_export]\nmacro_rules! complain { () => {} }\npub fn warn() {}\n",
+			"tests/all.rs":         "mod util;\nmod deep;\n",
+			"tests/util.rs":        "pub fn help() {}\n",
+			"tests/deep.rs":        "use crate::util::help;\nfn b() { help(); }\n",
+		}, `tl.flags.a calls tl.say.warn
+			tl.flags.a calls tl.say.complain
+			integration.deep.b calls integration.util.help`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := open(t, project(t, c.files))

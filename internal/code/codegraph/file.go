@@ -162,7 +162,7 @@ var versions = []version{
 	{"format", 3}, // of the saved file
 	{"codegraph", 5},
 	{"codegraph/golang", 3},
-	{"codegraph/lexed", 5},
+	{"codegraph/lexed", 6},
 	{"codegraph/scip", 4},
 	{"codegraph/typed", 4},
 }

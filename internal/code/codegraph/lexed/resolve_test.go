@@ -94,9 +94,11 @@ func TestModulesOfRust(t *testing.T) {
 	set := repo(map[string]string{
 		"Cargo.toml": "[workspace]\nmembers = [\"a\"]\n", "a/Cargo.toml": "[package]\nname = \"my-crate\"\n\n[[bin]]\nname = \"x\"\n",
 		"a/src/lib.rs": "", "a/src/net/mod.rs": "", "a/src/net/tcp.rs": "", "a/src/bin/tool.rs": "", "a/tests/it.rs": "", "b/src/main.rs": "",
+		"c/Cargo.toml": "[package]\nname = \"c-py\"\n[lib]\nname = \"c\"\npath = \"src/core.rs\"\n[[bin]]\nname = \"one\"\npath = \"cmd/one.rs\"\n[[bin]]\nname = \"two\"\npath = \"cmd/two.rs\"\n[[test]]\nname = \"t\"\npath = \"tests/t.rs\"\n[dependencies.x]\npath = \"cmd/x\"\n",
 	})
 	for file, want := range map[string]string{
 		"a/src/lib.rs": "my_crate", "a/src/net/mod.rs": "my_crate.net", "a/src/net/tcp.rs": "my_crate.net.tcp", "a/src/bin/tool.rs": "tool", "a/tests/it.rs": "my_crate.tests.it", "b/src/main.rs": "b", "loose.rs": "crate.loose",
+		"c/src/core.rs": "c", "c/src/net.rs": "c.net", "c/cmd/one.rs": "one", "c/cmd/two.rs": "two", "c/cmd/util.rs": "c.cmd.util", "c/tests/t.rs": "c.tests.t",
 	} {
 		if got := set.rust.module(file); got != want {
 			t.Errorf("module of %s is %s, want %s", file, got, want)
