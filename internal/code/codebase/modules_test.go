@@ -25,6 +25,12 @@ func TestUsesOverModules(t *testing.T) {
 			use.b calls shop.helpers.go
 			use.c calls shop.tools.mend
 			use.d calls shop.cart.Cart.total`},
+		{"python: a namespace package", map[string]string{
+			"src/zone/face/__init__.py": "from zone.face.verify import check\n",
+			"src/zone/face/verify.py":   "def check():\n    pass\n",
+			"src/zone/face/use.py":      "from zone.face.verify import check\nimport zone.face\n\ndef a():\n    check()\n\ndef b():\n    zone.face.check()\n",
+		}, `zone.face.use.a calls zone.face.verify.check
+			zone.face.use.b calls zone.face.verify.check`},
 		{"python: a star hands all names on", map[string]string{
 			"shop/__init__.py": "from .deep import *\n",
 			"shop/deep.py":     "from .deeper import *\n",

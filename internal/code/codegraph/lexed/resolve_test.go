@@ -66,9 +66,14 @@ func TestModulesOfPython(t *testing.T) {
 	set := repo(map[string]string{
 		"src/shop/__init__.py": "", "src/shop/cart.py": "", "src/shop/db/__init__.py": "", "src/shop/db/model.py": "",
 		"tools/run.py": "", "tools/helper.py": "", "backend/app/views.py": "", "setup.py": "",
+		"src/acme/cloud/logging/__init__.py": "", "src/acme/cloud/logging/sink.py": "", // namespace packages
+		"kits/acme-mail/pyproject.toml": "", "kits/acme-mail/acme/mail/__init__.py": "", "kits/acme-mail/acme/mail/post.py": "",
+		"services/web/site/__init__.py": "", "services/web/site/page.py": "", "python/fast/__init__.py": "",
 	})
 	for file, want := range map[string]string{
 		"src/shop/cart.py": "shop.cart", "src/shop/__init__.py": "shop", "src/shop/db/model.py": "shop.db.model", "tools/run.py": "tools.run", "setup.py": "setup", "src/plain.py": "plain",
+		"src/acme/cloud/logging/__init__.py": "acme.cloud.logging", "src/acme/cloud/logging/sink.py": "acme.cloud.logging.sink", "kits/acme-mail/acme/mail/post.py": "acme.mail.post",
+		"services/web/site/page.py": "services.web.site.page", "python/fast/__init__.py": "fast",
 	} {
 		if got := set.python.module(file); got != want {
 			t.Errorf("module of %s is %s, want %s", file, got, want)
@@ -83,6 +88,9 @@ func TestModulesOfPython(t *testing.T) {
 		{"setup.py", "app.views", "backend.app.views", true},
 		{"setup.py", "numpy.linalg", "numpy.linalg", false},
 		{"setup.py", "shop.gone", "shop.gone", true},
+		{"setup.py", "acme.cloud.logging.sink", "acme.cloud.logging.sink", true},
+		{"setup.py", "logging", "logging", false},
+		{"services/web/site/__init__.py", "site.page", "services.web.site.page", true}, // the folders around it are no packages after all
 	} {
 		if got, ours := set.python.resolve(tt.from, tt.name); got != tt.want || ours != tt.ours {
 			t.Errorf("%s imports %s: %s, %t, want %s, %t", tt.from, tt.name, got, ours, tt.want, tt.ours)
