@@ -99,6 +99,15 @@ func TestUsesOverModules(t *testing.T) {
 			"use.js":        "const kit = require('./index');\nfunction a() { kit.make(); }\nfunction b() { const r = new kit.Router(); r.use(); }\n",
 		}, `use.a calls lib/main.create
 			use.b calls lib/router.Router.use`},
+		{"csharp: types of a namespace that the project uses, and methods of a base type", map[string]string{
+			"Directory.Build.props": "<Project><ItemGroup><Using Include=\"Shop.Timing\" /></ItemGroup></Project>\n",
+			"src/Timing.cs":         "namespace Shop.Timing;\ninternal static class Validator {\n  internal static void Check(int s) {}\n  static void Own() {}\n}\nclass Clock { }\n",
+			"src/Policy.cs":         "namespace Shop;\npublic class Policy {\n  public void A(int s) { Validator.Check(s); }\n  public void B() { var c = new Clock(); }\n}\n",
+			"src/Base.cs":           "namespace Shop.Tests;\npublic class Base { protected void FixClock() {} }\n",
+			"src/Mine.cs":           "namespace Shop.Tests;\npublic class Mine : Base { public void C() { FixClock(); } }\n",
+		}, `Shop.Policy.A calls Shop.Timing.Validator.Check
+			Shop.Policy.B references Shop.Timing.Clock
+			Shop.Tests.Mine.C calls Shop.Tests.Base.FixClock`},
 		{"rust: a crate hands names on", map[string]string{
 			"shop/Cargo.toml":    "[package]\nname = \"my-shop\"\n",
 			"shop/src/lib.rs":    "pub use crate::cart::{make, Cart};\nmod cart;\n",
