@@ -157,6 +157,16 @@ func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how 
 	return 0, codegraph.Exact
 }
 
+// countGuesses counts the guessed edges of a kind.
+func countGuesses(counts []codegraph.KindCount, k codegraph.EdgeKind) int {
+	for _, c := range counts {
+		if c.Kind == k {
+			return c.Guesses
+		}
+	}
+	return 0
+}
+
 // addGoverning lists the decisions about the symbol: those that list it in a field or, if there are none, those that
 // mention its name.
 func (w *cardWriter) addGoverning() {
@@ -201,7 +211,11 @@ func (w *cardWriter) addUsers() {
 		if how == codegraph.Guess {
 			says = fmt.Sprintf("By name, perhaps %s %d: ", strings.ToLower(u.says), n)
 		}
-		if w.addLine(says + listNames(names, n, maxUsers)) {
+		line := says + listNames(names, n, maxUsers)
+		if more := countGuesses(w.s.In, u.kind); how == codegraph.Exact && more > 0 {
+			line += fmt.Sprintf("; by name, perhaps %d more", more)
+		}
+		if w.addLine(line) {
 			w.addSources(paths)
 		}
 	}

@@ -76,7 +76,7 @@ func TestATurnKnowsTheSymbolsThatItNames(t *testing.T) {
 // A guess is marked as one. The card is as sure as the declaration that it shows.
 func TestWhatIsGuessedIsToldAsOne(t *testing.T) {
 	l := open(t, settings(), inFolder(shop(t, map[string]string{"web/src/other.ts": "export function pay(x: any) { x.total(); x.emptyAll() }\n",
-		"web/src/basket.ts": "export class Basket {\n  total(): number { return 0 }\n  emptyAll(): void {}\n}\n"})))
+		"web/src/basket.ts": "export class Basket {\n  total(): number { return 0 }\n  emptyAll(): void {}\n  clear(): void { this.emptyAll() }\n}\n"})))
 	r := l.Assemble(t.Context(), asked("Is `Basket.emptyAll` used?")).Receipt
 	c := cardsIn(&r)["method:web/src/basket.Basket.emptyAll"]
 	if c == nil {
@@ -85,7 +85,12 @@ func TestWhatIsGuessedIsToldAsOne(t *testing.T) {
 	if c.Tier != ken.Inferred {
 		t.Errorf("tier %s:\n%s", c.Tier, c.Text)
 	}
-	assertContains(t, c.Text, "By name, perhaps called by 1: other.pay")
+	assertContains(t, c.Text, "Called by 1: basket.Basket.clear; by name, perhaps 1 more")
+	r = l.Assemble(t.Context(), asked("Is `Basket.total` used?")).Receipt
+	if c = cardsIn(&r)["method:web/src/basket.Basket.total"]; c == nil {
+		t.Fatalf("no card:\n%s", r.Block)
+	}
+	assertContains(t, c.Text, "By name, perhaps called by 2: other.pay")
 	r = l.Assemble(t.Context(), asked("Is `Basket` used?")).Receipt
 	if c := cardsIn(&r)[basketID]; c == nil || c.Tier != ken.Inferred {
 		t.Errorf("exact: %+v", c)

@@ -25,6 +25,12 @@ func TestUsesOverModules(t *testing.T) {
 			use.b calls shop.helpers.go
 			use.c calls shop.tools.mend
 			use.d calls shop.cart.Cart.total`},
+		{"python: a namespace package", map[string]string{
+			"src/zone/face/__init__.py": "from zone.face.verify import check\n",
+			"src/zone/face/verify.py":   "def check():\n    pass\n",
+			"src/zone/face/use.py":      "from zone.face.verify import check\nimport zone.face\n\ndef a():\n    check()\n\ndef b():\n    zone.face.check()\n",
+		}, `zone.face.use.a calls zone.face.verify.check
+			zone.face.use.b calls zone.face.verify.check`},
 		{"python: a star hands all names on", map[string]string{
 			"shop/__init__.py": "from .deep import *\n",
 			"shop/deep.py":     "from .deeper import *\n",
@@ -93,6 +99,41 @@ func TestUsesOverModules(t *testing.T) {
 			"use.js":        "const kit = require('./index');\nfunction a() { kit.make(); }\nfunction b() { const r = new kit.Router(); r.use(); }\n",
 		}, `use.a calls lib/main.create
 			use.b calls lib/router.Router.use`},
+		{"csharp: types of a namespace that the project uses, and methods of a base type", map[string]string{
+			"Directory.Build.props": "<Project><ItemGroup><Using Include=\"Shop.Timing\" /></ItemGroup></Project>\n",
+			"src/Timing.cs":         "namespace Shop.Timing;\ninternal static class Validator {\n  internal static void Check(int s) {}\n  static void Own() {}\n}\nclass Clock { }\n",
+			"src/Policy.cs":         "namespace Shop;\npublic class Policy {\n  public void A(int s) { Validator.Check(s); }\n  public void B() { var c = new Clock(); }\n}\n",
+			"src/Base.cs":           "namespace Shop.Tests;\npublic class Base { protected void FixClock() {} }\n",
+			"src/Mine.cs":           "namespace Shop.Tests;\npublic class Mine : Base { public void C() { FixClock(); } }\n",
+		}, `Shop.Policy.A calls Shop.Timing.Validator.Check
+			Shop.Policy.B references Shop.Timing.Clock
+			Shop.Tests.Mine.C calls Shop.Tests.Base.FixClock`},
+		{"rust: a crate hands names on", map[string]string{
+			"shop/Cargo.toml":    "[package]\nname = \"my-shop\"\n",
+			"shop/src/lib.rs":    "pub use crate::cart::{make, Cart};\nmod cart;\n",
+			"shop/src/cart.rs":   "pub struct Cart;\nimpl Cart { pub fn new() -> Cart { Cart } }\npub fn make() {}\npub fn own() { Cart::new(); }\n#[cfg(test)]\nmod tests { use crate::{make, Cart}; fn t() { make(); } }\n",
+			"kit/Cargo.toml":     "[package]\nname = \"kit\"\n",
+			"kit/src/lib.rs":     "pub extern crate my_shop as shop;\npub mod all;\n",
+			"kit/src/all/mod.rs": "pub use my_shop::*;\n",
+			"app/Cargo.toml":     "[package]\nname = \"app\"\n",
+			"app/src/main.rs":    "use my_shop::Cart;\nfn a() { Cart::new(); }\nfn b() { kit::shop::make(); }\nfn c() { kit::all::make(); my_shop::gone(); }\n",
+		}, `my_shop.cart.own calls my_shop.cart.Cart.new
+			my_shop.cart.tests.t calls my_shop.cart.make
+			app.a calls my_shop.cart.Cart.new
+			app.a references my_shop.cart.Cart
+			app.b calls my_shop.cart.make
+			app.c calls my_shop.cart.make`},
+		{"rust: root files that Cargo.toml names, and macros", map[string]string{
+			"Cargo.toml":           "[package]\nname = \"tool\"\nautotests = false\n[[bin]]\npath = \"crates/core/main.rs\" # here\nname = \"tl\"\n[[test]]\nname = \"integration\"\npath = \"tests/all.rs\"\n",
+			"crates/core/main.rs":  "mod flags;\n#[macro_use]\nmod say;\n",
+			"crates/core/flags.rs": "use crate::say::warn;\nfn a() { warn(); crate::say::warn(); complain!(\"x\"); }\n",
+			"crates/core/say.rs":   "#[macro_export]\nmacro_rules! complain { () => {} }\npub fn warn() {}\n",
+			"tests/all.rs":         "mod util;\nmod deep;\n",
+			"tests/util.rs":        "pub fn help() {}\n",
+			"tests/deep.rs":        "use crate::util::help;\nfn b() { help(); }\n",
+		}, `tl.flags.a calls tl.say.warn
+			tl.flags.a calls tl.say.complain
+			integration.deep.b calls integration.util.help`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := open(t, project(t, c.files))

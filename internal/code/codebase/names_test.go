@@ -16,6 +16,7 @@ func TestNamesAsWritten(t *testing.T) {
 		"src/shop/__init__.py": "from .app import Shop as Shop\n",
 		"src/shop/app.py":      "class Base:\n    def route(self):\n        pass\n\nclass Shop(Base):\n    def run(self):\n        pass\n    def make_till(self):\n        pass\n\nclass Till:\n    def open_drawer(self):\n        pass\n",
 		"tests/conftest.py":    "import shop\n\ndef app():\n    return shop.Shop()\n",
+		"jar/Till.java":        "package jar;\n\npublic class Till {\n  public Till() {}\n  public Till(int n) {}\n  public static class Till2 {}\n}\n",
 		"web/package.json":     `{"name": "web"}`,
 		"web/index.ts":         "import * as w from \"./all\";\nexport { w };\n",
 		"web/all.ts":           "export * from \"./text\";\n",
@@ -39,6 +40,8 @@ func TestNamesAsWritten(t *testing.T) {
 		app.run method:shop.app.Shop.run
 		t.open_drawer method:shop.app.Till.open_drawer
 		w.text function:web/text.text
+		jar.Till type:jar.Till
+		Till.Till method:jar.Till.Till
 		res.set method:web/res.res.set
 		res.fresh property:web/res.res.fresh`) {
 		f := strings.Fields(line)

@@ -276,8 +276,9 @@ type Imported struct {
 	Line int
 	How  How
 
-	// Files are the paths of the files that hold it. Used are those of them whose declarations the importing file uses,
-	// if known; it is empty if all files are in one folder. Both are sorted. Files is shared and must not be changed.
+	// Files are the paths of the files that hold it; for a file without tests, those with tests are left out if there are
+	// others. Used are those whose declarations the importing file uses, if known; it is empty if all files are in one
+	// folder. Both are sorted. Files is shared and must not be changed.
 	Files, Used []string
 }
 
@@ -303,7 +304,11 @@ func (v *View) Sources(yield func(Source) bool) {
 				l = v.locationOf(e.to)
 				homes[e.to] = l
 			}
-			s.Imports = append(s.Imports, Imported{v.id(e.to), int(e.meta.line()), e.meta.how(), l.files, v.usedOf(u, l)})
+			files := l.files
+			if !s.Test && len(l.plain) > 0 {
+				files = l.plain
+			}
+			s.Imports = append(s.Imports, Imported{v.id(e.to), int(e.meta.line()), e.meta.how(), files, v.usedOf(u, l)})
 		}
 		slices.SortFunc(s.Imports, func(a, b Imported) int { return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.ID, b.ID)) })
 		if !yield(s) {
@@ -316,7 +321,8 @@ func (v *View) Sources(yield func(Source) bool) {
 type nodeLocation struct {
 	units     []int32 // sorted by number
 	files     []string
-	scattered bool // the files are in several folders
+	plain     []string // the files without tests
+	scattered bool     // the files are in several folders
 }
 
 func (v *View) locationOf(i int32) *nodeLocation {
@@ -325,8 +331,12 @@ func (v *View) locationOf(i int32) *nodeLocation {
 		path := v.text(v.unit(p).path)
 		l.scattered = l.scattered || len(l.files) > 0 && folder(path) != folder(l.files[0])
 		l.files = append(l.files, path)
+		if !v.unit(p).has(forTests) {
+			l.plain = append(l.plain, path)
+		}
 	}
 	slices.Sort(l.files)
+	slices.Sort(l.plain)
 	return l
 }
 

@@ -160,9 +160,9 @@ func (v *View) Holds(path string) bool {
 // Extractors from outside this module are not covered: rebuild the graph after a change of one.
 var versions = []version{
 	{"format", 3}, // of the saved file
-	{"codegraph", 5},
+	{"codegraph", 6},
 	{"codegraph/golang", 3},
-	{"codegraph/lexed", 5},
+	{"codegraph/lexed", 6},
 	{"codegraph/scip", 4},
 	{"codegraph/typed", 4},
 }

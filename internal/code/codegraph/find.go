@@ -86,7 +86,7 @@ func (v *View) node(i int32) Node {
 //   - a name as people write it: nats.Conn with the package's clause, (*Conn).Drain, nc.Drain with the usual receiver,
 //     or flask.Flask, which the package flask re-exports.
 //
-// The first form with any match is used. Nodes with the most incoming edges come first. At most limit nodes are
+// The first form with any match is used. A type comes without its constructor of the same name. Nodes with the most incoming edges come first. At most limit nodes are
 // returned; total counts all.
 func (v *View) Find(text string, limit int) (nodes []Node, total int) {
 	found := v.find(text)
@@ -153,8 +153,24 @@ func (v *View) find(text string) []int32 {
 		slices.SortFunc(found, v.compareFound)
 		return found
 	}
+	all := slices.Clone(found)
+	found = slices.DeleteFunc(found, func(i int32) bool { return v.constructs(i, all) })
 	slices.SortFunc(found, v.compareUse)
 	return found
+}
+
+// constructs reports whether a node is a constructor of a type in found: a method of the same name. A name means the
+// type, which also has the uses.
+func (v *View) constructs(i int32, found []int32) bool {
+	n := v.nodes.at(i)
+	if n.kind != kMethod {
+		return false
+	}
+	x, ok := v.names.find(ownerOf(v.text(n.qual)))
+	if !ok || v.names.last[x] != n.name {
+		return false
+	}
+	return slices.ContainsFunc(found, func(o int32) bool { return v.nodes.at(o).kind == kType && v.nodes.at(o).qual == x })
 }
 
 // compareUse orders nodes by their number of incoming edges, the most first, and then by ID.

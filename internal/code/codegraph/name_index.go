@@ -36,6 +36,7 @@ func (r *resolver) namesOf(x sym) *nameIndex {
 		return b
 	}
 	b := &nameIndex{}
+	var internal []int32 // types of C# that every namespace can use
 	for i, n := range r.v.byName(x) {
 		if n.flags&inRepo == 0 || n.fam != key.fam || n.flags&testOnly != 0 && !key.tests {
 			continue
@@ -50,10 +51,16 @@ func (r *resolver) namesOf(x sym) *nameIndex {
 			if len(b.top) < 2 && n.flags&exported != 0 {
 				b.top = append(b.top, i)
 			}
+			if n.flags&exported == 0 && n.kind != kFunction && n.kind != kVariable && r.v.fams[key.fam] == "csharp" && r.lookup(ownerOf(r.v.text(n.qual)), eInherits) < 0 {
+				internal = append(internal, i)
+			}
 		}
 		if len(b.members) > maxMembers && len(b.top) == 2 {
 			break
 		}
+	}
+	if len(b.top) == 0 {
+		b.top = internal[:min(len(internal), 2)]
 	}
 	r.memo[key] = b
 	return b

@@ -35,7 +35,7 @@ type pathEntry struct {
 // throughModules resolves a qualified name that no declaration has: a name that a module imports or re-exports, or a
 // member of such a name.
 func (r *resolver) throughModules(q string, k edgeNo) (to int32, guess bool) {
-	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" { // other languages don't re-export
+	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" && f != "rust" { // other languages don't re-export
 		return -1, false
 	}
 	end, _ := r.last(q, k)
@@ -267,7 +267,7 @@ func (r *resolver) module(scope string) []int32 {
 	within, _ := r.v.names.findOwned(scope)
 	fam := r.v.fams[r.u.fam]
 	switch fam {
-	case "python":
+	case "python", "rust":
 		nodes = append(nodes, r.v.byRef(ref{kPackage, within}))
 	case "javascript":
 		for _, ext := range moduleFiles["javascript"] {

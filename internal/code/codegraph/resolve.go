@@ -215,10 +215,24 @@ func (r *resolver) bare(x use, k edgeNo) int32 {
 			return to
 		}
 	}
-	if len(name) < minUnique {
+	if owner := ownerOf(name); owner != "" && ownerOf(owner) == "" { // a member of a type
+		r.memberTypes = append(r.memberTypes, hashName(owner))
+		if x, ok := r.v.names.findOwned(owner); ok {
+			if typ := r.unique(x, eInherits); typ >= 0 {
+				return r.within(r.v.text(r.v.nodes.at(typ).qual), lastPart(name), k)
+			}
+		}
 		return -1
 	}
-	if b := r.namesOf(x.name); len(b.top) == 1 && rank(k, r.v.nodes.at(b.top[0]).kind) >= 0 {
+	return r.unique(x.name, k)
+}
+
+// unique returns the only node that other files can use by a bare name, or -1.
+func (r *resolver) unique(x sym, k edgeNo) int32 {
+	if len(r.v.text(x)) < minUnique {
+		return -1
+	}
+	if b := r.namesOf(x); len(b.top) == 1 && rank(k, r.v.nodes.at(b.top[0]).kind) >= 0 {
 		return b.top[0]
 	}
 	return -1

@@ -59,6 +59,9 @@ func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
 	n, qualified, ok := s.resolve(i, end)
 	switch {
 	case ok:
+		if kind == codegraph.Calls && s.lang.family == csharp && !qualified && n == s.text(i) && !s.is(i-1, "new") {
+			n = "." + n // a method, perhaps of a base type
+		}
 		s.use(kind, n, qualified, s.line(i))
 		if kind == codegraph.Calls && end > i {
 			s.noteOwnerType(i, end)

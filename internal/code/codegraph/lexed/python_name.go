@@ -3,6 +3,7 @@ package lexed
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -345,14 +346,16 @@ func (p *pythonReader) finish() {
 type pythonPaths struct {
 	known    bool
 	packages map[string]bool   // folders with an __init__.py
+	holds    map[string]bool   // folders that hold a file themselves
 	modules  map[string]string // files by module name
 	roots    map[string]bool   // first parts of module names
 	suffixes map[string]string // full names by their ends; "" for an ambiguous end
 }
 
 func newPythonPaths(list []string) *pythonPaths {
-	p := &pythonPaths{packages: map[string]bool{}, modules: map[string]string{}, roots: map[string]bool{}, suffixes: map[string]string{}}
+	p := &pythonPaths{packages: map[string]bool{}, holds: map[string]bool{}, modules: map[string]string{}, roots: map[string]bool{}, suffixes: map[string]string{}}
 	for _, f := range list {
+		p.holds[path.Dir(f)] = true
 		if b := path.Base(f); b == "__init__.py" || b == "__init__.pyi" {
 			p.packages[path.Dir(f)] = true
 		}
@@ -368,8 +371,10 @@ func newPythonPaths(list []string) *pythonPaths {
 		}
 		root, _, _ := strings.Cut(m, ".")
 		p.roots[root] = true
-		if !p.packages[path.Dir(f)] {
-			p.addSuffixes(m)
+		if dir, _ := p.outermost(path.Dir(f)); !p.packages[path.Dir(f)] {
+			p.addSuffixes(m, 8)
+		} else if root, around := p.namespace(dir); !sourceRoots[path.Base(root)] {
+			p.addSuffixes(m, len(around)) // these folders are perhaps no part of the name
 		}
 		for d := parentModule(m); d != ""; d = parentModule(d) { // folders are packages too
 			if _, ok := p.modules[d]; ok {
@@ -381,17 +386,16 @@ func newPythonPaths(list []string) *pythonPaths {
 	return p
 }
 
-// module returns the name of the module in a file. It begins at the outermost folder that is a package. If no folder is
-// one, it begins at the root or at a folder "src" or "lib".
+// module returns the name of the module in a file. It begins at the outermost folder that is a package, or at the
+// namespace packages around it. If no folder is a package, it begins at the root or at a folder "src" or "lib".
 func (p *pythonPaths) module(file string) string {
 	dir, base := path.Dir(file), path.Base(file)
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	var parts []string
 	if p.packages[dir] {
-		for p.packages[dir] && dir != "." {
-			parts = append([]string{path.Base(dir)}, parts...)
-			dir = path.Dir(dir)
-		}
+		dir, parts = p.outermost(dir)
+		_, around := p.namespace(dir)
+		parts = append(around, parts...)
 	} else if dir != "." {
 		parts = strings.Split(dir, "/")
 		for len(parts) > 0 && (parts[0] == "src" || parts[0] == "lib" || parts[0] == ".") {
@@ -406,6 +410,31 @@ func (p *pythonPaths) module(file string) string {
 	}
 	return strings.Join(parts, ".")
 }
+
+// outermost returns the folder around the packages that enclose dir, and their names.
+func (p *pythonPaths) outermost(dir string) (root string, parts []string) {
+	for p.packages[dir] && dir != "." {
+		parts = append(parts, path.Base(dir))
+		dir = path.Dir(dir)
+	}
+	slices.Reverse(parts)
+	return dir, parts
+}
+
+// namespace returns the names of the namespace packages around a package, and the folder that contains them. dir is the
+// folder that contains the package. A namespace package is a folder that holds nothing but folders. The root has files,
+// such as a pyproject.toml, or is named as one for sources.
+func (p *pythonPaths) namespace(dir string) (root string, parts []string) {
+	for dir != "." && dir != "/" && !p.holds[dir] && !sourceRoots[path.Base(dir)] {
+		parts = append(parts, path.Base(dir))
+		dir = path.Dir(dir)
+	}
+	slices.Reverse(parts)
+	return dir, parts
+}
+
+// sourceRoots are names of folders from which imports begin.
+var sourceRoots = map[string]bool{"src": true, "lib": true, "python": true}
 
 // isModule reports whether a name is that of a module in the repository.
 func (p *pythonPaths) isModule(name string) bool {
@@ -429,10 +458,10 @@ func (p *pythonPaths) resolve(file, name string) (module string, ours bool) {
 	return name, p.roots[root]
 }
 
-// addSuffixes records the ends of a module's name, down to its last part.
-func (p *pythonPaths) addSuffixes(m string) {
+// addSuffixes records the ends of a module's name, without up to most parts.
+func (p *pythonPaths) addSuffixes(m string, most int) {
 	_, tail, ok := strings.Cut(m, ".")
-	for n := 0; n < 8 && ok; n++ {
+	for n := 0; n < most && ok; n++ {
 		if old, ok := p.suffixes[tail]; ok && old != m {
 			p.suffixes[tail] = "" // ambiguous
 		} else {

@@ -66,9 +66,14 @@ func TestModulesOfPython(t *testing.T) {
 	set := repo(map[string]string{
 		"src/shop/__init__.py": "", "src/shop/cart.py": "", "src/shop/db/__init__.py": "", "src/shop/db/model.py": "",
 		"tools/run.py": "", "tools/helper.py": "", "backend/app/views.py": "", "setup.py": "",
+		"src/acme/cloud/logging/__init__.py": "", "src/acme/cloud/logging/sink.py": "", // namespace packages
+		"kits/acme-mail/pyproject.toml": "", "kits/acme-mail/acme/mail/__init__.py": "", "kits/acme-mail/acme/mail/post.py": "",
+		"services/web/site/__init__.py": "", "services/web/site/page.py": "", "python/fast/__init__.py": "",
 	})
 	for file, want := range map[string]string{
 		"src/shop/cart.py": "shop.cart", "src/shop/__init__.py": "shop", "src/shop/db/model.py": "shop.db.model", "tools/run.py": "tools.run", "setup.py": "setup", "src/plain.py": "plain",
+		"src/acme/cloud/logging/__init__.py": "acme.cloud.logging", "src/acme/cloud/logging/sink.py": "acme.cloud.logging.sink", "kits/acme-mail/acme/mail/post.py": "acme.mail.post",
+		"services/web/site/page.py": "services.web.site.page", "python/fast/__init__.py": "fast",
 	} {
 		if got := set.python.module(file); got != want {
 			t.Errorf("module of %s is %s, want %s", file, got, want)
@@ -83,6 +88,9 @@ func TestModulesOfPython(t *testing.T) {
 		{"setup.py", "app.views", "backend.app.views", true},
 		{"setup.py", "numpy.linalg", "numpy.linalg", false},
 		{"setup.py", "shop.gone", "shop.gone", true},
+		{"setup.py", "acme.cloud.logging.sink", "acme.cloud.logging.sink", true},
+		{"setup.py", "logging", "logging", false},
+		{"services/web/site/__init__.py", "site.page", "services.web.site.page", true}, // the folders around it are no packages after all
 	} {
 		if got, ours := set.python.resolve(tt.from, tt.name); got != tt.want || ours != tt.ours {
 			t.Errorf("%s imports %s: %s, %t, want %s, %t", tt.from, tt.name, got, ours, tt.want, tt.ours)
@@ -94,9 +102,11 @@ func TestModulesOfRust(t *testing.T) {
 	set := repo(map[string]string{
 		"Cargo.toml": "[workspace]\nmembers = [\"a\"]\n", "a/Cargo.toml": "[package]\nname = \"my-crate\"\n\n[[bin]]\nname = \"x\"\n",
 		"a/src/lib.rs": "", "a/src/net/mod.rs": "", "a/src/net/tcp.rs": "", "a/src/bin/tool.rs": "", "a/tests/it.rs": "", "b/src/main.rs": "",
+		"c/Cargo.toml": "[package]\nname = \"c-py\"\n[lib]\nname = \"c\"\npath = \"src/core.rs\"\n[[bin]]\nname = \"one\"\npath = \"cmd/one.rs\"\n[[bin]]\nname = \"two\"\npath = \"cmd/two.rs\"\n[[test]]\nname = \"t\"\npath = \"tests/t.rs\"\n[dependencies.x]\npath = \"cmd/x\"\n",
 	})
 	for file, want := range map[string]string{
 		"a/src/lib.rs": "my_crate", "a/src/net/mod.rs": "my_crate.net", "a/src/net/tcp.rs": "my_crate.net.tcp", "a/src/bin/tool.rs": "tool", "a/tests/it.rs": "my_crate.tests.it", "b/src/main.rs": "b", "loose.rs": "crate.loose",
+		"c/src/core.rs": "c", "c/src/net.rs": "c.net", "c/cmd/one.rs": "one", "c/cmd/two.rs": "two", "c/cmd/util.rs": "c.cmd.util", "c/tests/t.rs": "c.tests.t",
 	} {
 		if got := set.rust.module(file); got != want {
 			t.Errorf("module of %s is %s, want %s", file, got, want)

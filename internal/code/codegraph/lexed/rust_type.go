@@ -164,12 +164,23 @@ func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 // maxBranches is the maximum number of names that one use declaration imports.
 const maxBranches = 2000
 
+// addAlias records a name that a use declaration gives to something in the file's module. Other modules can reach it
+// there.
+func (c *rustReader) addAlias(local, target string) {
+	if local != target && joinDotted(c.scope, local) != target {
+		c.file.Aliases = append(c.file.Aliases, codegraph.Alias{Name: c.intern(local), Target: c.intern(target)})
+	}
+}
+
 // noteGlobImport records "use a::*".
 func (c *rustReader) noteGlobImport(path []string, scope string, line int) {
 	if len(path) == 0 {
 		return
 	}
 	mod, ours := c.absolute(scope, path)
+	if ours && scope == c.scope {
+		c.addAlias("*", mod)
+	}
 	c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.intern(strings.Join(path, "::") + "::*"), Name: "*", Target: c.intern(codegraph.ID(codegraph.KindPackage, mod)), Line: line})
 	if ours {
 		c.addScope(mod)
@@ -203,6 +214,9 @@ func (c *rustReader) noteImportedName(path []string, alias, scope string, line i
 		return
 	}
 	c.names[c.intern(local)] = name{qualified: c.intern(q), module: module}
+	if scope == c.scope {
+		c.addAlias(local, q)
+	}
 	if public && !module {
 		c.addScope(target)
 	}
@@ -225,8 +239,14 @@ func (c *rustReader) externCrate(i, end int) int {
 	stop := c.headEnd(i, end)
 	c.markNotUse(i, stop)
 	imp := codegraph.Import{Path: c.intern(c.text(i + 2)), Target: c.intern(codegraph.ID(codegraph.KindPackage, c.text(i+2))), Line: c.line(i)}
+	local := c.text(i + 2)
 	if c.is(i+3, "as") {
-		imp.Name = c.intern(c.text(i + 4))
+		local = c.text(i + 4)
+		imp.Name = c.intern(local)
+	}
+	if c.set.rust.crates[c.text(i+2)] {
+		c.addAlias(local, c.text(i+2))
+		c.names[c.intern(local)] = name{qualified: c.intern(c.text(i + 2)), module: true}
 	}
 	c.file.Imports = append(c.file.Imports, imp)
 	return stop + 1
@@ -260,7 +280,7 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 			return q, true, true
 		}
 	}
-	if len(s.file.Scopes) > 0 && !s.lang.builtin[first] {
+	if (len(s.file.Scopes) > 0 || rest == "" && s.op(end+1) == '!') && !s.lang.builtin[first] { // exported macros are known everywhere
 		return joinDotted(first, rest), false, true
 	}
 	return "", false, false
@@ -279,27 +299,15 @@ type rustPaths struct {
 	known   bool
 	names   map[string]string // names of crates by folder
 	crates  map[string]bool
+	roots   map[string]string // names of crates by root file, for those that Cargo.toml names
 	modules map[string]bool
 }
 
-var crateName = lazyregexp.New(`(?m)^\s*name\s*=\s*"([^"]+)"`)
-
 func newRustPaths(list []string, read func(string) string) *rustPaths {
-	p := &rustPaths{names: map[string]string{}, crates: map[string]bool{}, modules: map[string]bool{}}
+	p := &rustPaths{names: map[string]string{}, crates: map[string]bool{}, roots: map[string]string{}, modules: map[string]bool{}}
 	for _, f := range list {
-		if path.Base(f) != "Cargo.toml" {
-			continue
-		}
-		name := path.Base(path.Dir(f))
-		if _, section, ok := strings.Cut(read(f), "[package]"); ok {
-			section, _, _ = strings.Cut(section, "\n[")
-			if m := crateName.FindStringSubmatch(section); m != nil {
-				name = m[1]
-			}
-		}
-		if name != "." {
-			p.names[path.Dir(f)] = strings.ReplaceAll(name, "-", "_")
-			p.crates[p.names[path.Dir(f)]] = true
+		if path.Base(f) == "Cargo.toml" {
+			p.manifest(path.Dir(f), read(f))
 		}
 	}
 	for _, f := range list {
@@ -311,8 +319,78 @@ func newRustPaths(list []string, read func(string) string) *rustPaths {
 	return p
 }
 
+// cargoLine matches the head of a section of Cargo.toml, and the keys that tell crates apart.
+var cargoLine = lazyregexp.New(`(?m)^\s*(?:\[+\s*([\w.-]+)\s*\]+|(name|path|autotests)\s*=\s*"?([^"\s#]+))`)
+
+// manifest reads the Cargo.toml of a folder: the names of its crates, and the root files that it gives them.
+func (p *rustPaths) manifest(dir, text string) {
+	type target struct{ section, name, path string }
+	var own target
+	var targets []target
+	autotests := true
+	for _, m := range cargoLine.FindAllStringSubmatch(text, -1) {
+		if m[1] != "" {
+			targets = append(targets, target{section: m[1]})
+		}
+		if len(targets) == 0 {
+			continue
+		}
+		switch t := &targets[len(targets)-1]; m[2] {
+		case "name":
+			t.name = m[3]
+		case "path":
+			t.path = path.Join(dir, m[3])
+		case "autotests":
+			autotests = m[3] != "false"
+		}
+	}
+	for _, t := range targets {
+		if t.section == "package" || t.section == "lib" && t.name != "" {
+			own.name = t.name
+		}
+	}
+	own.name = strings.ReplaceAll(cmp.Or(own.name, path.Base(dir)), "-", "_")
+	if own.name != "." {
+		p.names[dir] = own.name
+		p.crates[own.name] = true
+	}
+	inDir := map[string]int{}
+	for _, t := range targets {
+		if t.section == "lib" || t.section == "bin" || t.section == "test" {
+			inDir[path.Dir(t.path)]++
+		}
+	}
+	for _, t := range targets {
+		crate, folder := strings.ReplaceAll(t.name, "-", "_"), path.Dir(t.path)
+		switch t.section {
+		case "lib":
+			crate = own.name
+		case "bin":
+			if strings.HasPrefix(t.path, path.Join(dir, "src")+"/") {
+				continue // it shares its modules with the library
+			}
+		case "test":
+			if autotests { // each file is a crate
+				continue
+			}
+		default:
+			continue
+		}
+		if t.path == "" || crate == "" {
+			continue
+		}
+		p.roots[t.path] = crate
+		if inDir[folder] == 1 && p.names[folder] == "" && path.Base(folder) != "src" {
+			p.names[folder] = crate
+		}
+	}
+}
+
 // module returns the name of the module in a file: the crate, then the folders and the file below src.
 func (p *rustPaths) module(file string) string {
+	if crate := p.roots[file]; crate != "" {
+		return crate
+	}
 	parts := strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/")
 	crate, at := "crate", 0
 	for n := len(parts) - 1; n >= 0; n-- {
