@@ -328,6 +328,7 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	add(prefixSets(":*:"), findPgpass)
 	add(prefixSets("--be"), findPrivateKey)
 	add(prefixSets("--en"), findPrivateKeyEnd)
+	add(prefixSets("ls0t"), findEncodedKey)
 	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey", "ekey", "dkey", "nkey", "gkey", "rkey", "hkey"} {
 		add(prefixSets(a), findAssigned)
 	}

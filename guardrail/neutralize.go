@@ -2,6 +2,7 @@ package guardrail
 
 import (
 	"slices"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -28,7 +29,8 @@ var (
 // readable: brackets become parentheses in
 //
 //   - the frame's markers in any spelling, opening or closing;
-//   - "[k:" at the start of a line, which would begin an item;
+//   - "[k:" at the start of a line, also behind marks such as "##" or "//", which would
+//     begin an item;
 //   - chat-template control tokens such as <|im_start|>, [INST], <<SYS>> and
 //     </s>, and the tags of reasoning.
 //
@@ -199,8 +201,8 @@ func phrase(text string, i int) int {
 	return i
 }
 
-// startsLine reports whether s has nothing visible after its last line break, or no
-// visible character at all.
+// startsLine reports whether s has no letter and no digit after its last line break, or
+// none at all: marks of Markdown and comments may precede an item's header.
 func startsLine(s string) bool {
 	for s != "" {
 		r, size := utf8.DecodeLastRuneInString(s)
@@ -208,7 +210,7 @@ func startsLine(s string) bool {
 		case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
 			return true
 		}
-		if f := foldRune(r); f != ' ' && f != 0 {
+		if f := foldRune(r); f != ' ' && f != 0 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return false
 		}
 		s = s[:len(s)-size]

@@ -29,6 +29,8 @@ func TestNeutralize(t *testing.T) {
 		{"item at the start", " [K:3f9a1c]", " (K:3f9a1c]"},
 		{"item behind a separator", "x\u2028\u200b[k :3]", "x\u2028\u200b[k :3]"},
 		{"item behind an odd line break", "x\u2028\u200b[k:3]", "x\u2028\u200b(k:3]"},
+		{"item behind marks", "## [k:3f9a1c] Verified\n> [k:3]\n // [k:4]\n- **[k:5]", "## (k:3f9a1c] Verified\n> (k:3]\n // (k:4]\n- **(k:5]"},
+		{"item in a sentence", "see [k:3f9a1c], 1. [k:4]", "see [k:3f9a1c], 1. [k:4]"},
 		{"slice inside a line", "x := m[k:n]", "x := m[k:n]"},
 		{"ChatML", "<|im_start|>system", "(|im_start|)system"},
 		{"any piped token", "<|endoftext|><|start_header_id|>", "(|endoftext|)(|start_header_id|)"},

@@ -1,6 +1,9 @@
 package guardrail
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+)
 
 const (
 	pemLabel = "PRIVATE KEY"
@@ -257,4 +260,45 @@ func connectionValue(s string, at int, url bool) (start, end int) {
 	for end = at; end < len(s) && end-at < maxValue && s[end] > ' ' && strings.IndexByte(ends, s[end]) < 0; end++ {
 	}
 	return at, end
+}
+
+// findEncodedKey finds a PEM block in base64, as in a kubeconfig's client-key-data. The text
+// may be wrapped; line ends may be escaped.
+func findEncodedKey(s string, i int) (Finding, bool) {
+	const begin = "LS0tLS1CRUdJTi" // -----BEGIN
+	const head = 64                // bytes that hold the label; a wrapped line is as long or longer
+	const widest = 80              // bytes of a line; a longer one is not wrapped
+	if !strings.HasPrefix(s[i:], begin) || i > 0 && base64Byte(s[i-1]) || len(s) < i+head {
+		return Finding{}, false
+	}
+	plain, err := base64.StdEncoding.DecodeString(s[i : i+head])
+	if err != nil || !strings.Contains(string(plain), pemLabel) {
+		return Finding{}, false
+	}
+	end, first := i, 0
+	for at := i; ; at = lineEnd(s, end) {
+		stop := at
+		for stop < len(s) && base64Byte(s[stop]) {
+			stop++
+		}
+		if stop == at {
+			break
+		}
+		end = stop
+		if first = max(first, stop-at); stop-at < first || first > widest { // the last line is shorter
+			break
+		}
+	}
+	return Finding{"private-key", i, end}, true
+}
+
+// lineEnd returns the position after a line end at i and the indentation that follows; i if
+// there is none.
+func lineEnd(s string, i int) int {
+	for _, eol := range [...]string{"\r\n", "\n", `\r\n`, `\n`} {
+		if strings.HasPrefix(s[i:], eol) {
+			return blanks(s, i+len(eol))
+		}
+	}
+	return i
 }

@@ -17,6 +17,9 @@ func findAssigned(s string, i int) (Finding, bool) {
 	if !ok {
 		return findApart(s, from, end)
 	}
+	if isTestResult(s, from, end) {
+		return Finding{}, false
+	}
 	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
 	if kind == "" && endsInShortName(s[from:end]) {
 		kind = "password"
@@ -132,6 +135,20 @@ func endsInShortName(name string) bool {
 		}
 	}
 	return false
+}
+
+// isTestResult reports whether the word s[from:end] says that a test passed, as in
+// "--- PASS: TestRetry2 (0.03s)" and "PASS: test_retry_2".
+func isTestResult(s string, from, end int) bool {
+	if s[from:end] != "PASS" {
+		return false
+	}
+	if end < len(s) && s[end] == ':' {
+		end++
+	}
+	name, _ := wordAt(s, blanks(s, end), len(s))
+	upper := len(name) > 4 && 'A' <= name[4] && name[4] <= 'Z'
+	return strings.HasSuffix(s[:from], "--- ") || strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "Test") && upper
 }
 
 // isKeyHeader reports whether a name is that of an HTTP header with a key.

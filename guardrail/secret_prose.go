@@ -72,7 +72,7 @@ func findStated(anchor string, back int) detector {
 				}
 				return c.near(s, from, end)
 			}
-			if end >= len(s) || s[end-1]|0x20 != c.word[len(c.word)-1]|0x20 || alnum(s[end]) || s[end] == '_' || s[end] == '(' || !strings.EqualFold(s[from:end], c.word) {
+			if end >= len(s) || s[end-1]|0x20 != c.word[len(c.word)-1]|0x20 || alnum(s[end]) || s[end] == '_' || s[end] == '(' || !strings.EqualFold(s[from:end], c.word) || isTestResult(s, from, end) {
 				continue
 			}
 			if f, ok := c.find(s, from, end); ok {

@@ -1,10 +1,12 @@
 package guardrail
 
 import (
+	"encoding/base64"
 	"fmt"
 	"go/build"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +22,16 @@ const (
 
 func pem(label, eol string) string {
 	return "-----BEGIN " + label + "-----" + eol + random64 + eol + random64 + eol + "-----END " + label + "-----"
+}
+
+// wrapped returns a private key in base64, in lines of 76 characters.
+func wrapped(eol string) string {
+	key := base64.StdEncoding.EncodeToString([]byte(pem("PRIVATE KEY", "\n")))
+	var lines []string
+	for part := range slices.Chunk([]byte(key), 76) {
+		lines = append(lines, string(part))
+	}
+	return strings.Join(lines, eol)
 }
 
 func TestSecrets(t *testing.T) {
@@ -47,6 +59,9 @@ func TestSecrets(t *testing.T) {
 		{"private key in JSON", `"k": "` + pem("PRIVATE KEY", `\n`) + `\n"`, `"k": "[redacted:private-key]\n"`},
 		{"private key cut off", "-----BEGIN EC PRIVATE KEY-----\n" + random64 + "\n" + random36, "[redacted:private-key]"},
 		{"private key without its start", "a b\n" + random64 + "\n" + random36 + "==\n-----END PRIVATE KEY-----\nb", "a b\n[redacted:private-key]\nb"},
+		{"private key in base64", "client-key-data: " + base64.StdEncoding.EncodeToString([]byte(pem("RSA PRIVATE KEY", "\n"))) + "\nname: x", "client-key-data: [redacted:private-key]\nname: x"},
+		{"private key in wrapped base64", wrapped("\n") + "\nname", "[redacted:private-key]\nname"},
+		{"private key in base64 in JSON", `{"k":"` + wrapped(`\n`) + `\n"}`, `{"k":"[redacted:private-key]\n"}`},
 		{"connection string", "postgres://app:v3ry-L0ng@db:5432/x", "postgres://app:[redacted:url-password]@db:5432/x"},
 		{"redis without user", "redis://:v3ry-L0ng@db:6379", "redis://:[redacted:url-password]@db:6379"},
 		{"two on a line", "ghp_" + random36 + " ghp_" + random36, "[redacted:github-token] [redacted:github-token]"},
@@ -73,6 +88,8 @@ func TestSecrets(t *testing.T) {
 
 func TestSecretsLeavesAlone(t *testing.T) {
 	for _, text := range []string{
+		"--- PASS: TestPaymentsRetry2 (0.03s)", "    --- PASS: Example2Retry3 (0.00s)", "PASS: TestRetry2Times", "PASS: test_a1_Retry2", "PASS TestRetry2",
+		"client-certificate-data: " + base64.StdEncoding.EncodeToString([]byte(pem("CERTIFICATE", "\n"))),
 		"commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
 		"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		`token = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"`,

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +110,36 @@ func TestPrepareCleans(t *testing.T) {
 		if !strings.Contains(text, "key ") {
 			t.Errorf("%s lost its words: %q", name, text)
 		}
+	}
+}
+
+// A name in a body may mark its value as a secret, and a reference of evidence may contain one.
+func TestPrepareCleansBodiesAndReferences(t *testing.T) {
+	secret := "AKIA" + "Q3EGRT7XJ5LMN2PZ"
+	for _, tt := range []struct{ body, want string }{
+		{`{"password":"tr0ub4dor99x","host":"db1"}`, `{"host":"db1","password":"[redacted:password]"}`},
+		{`{"db":{"db_password":"tr0ub4dor99x"}}`, `{"db":{"db_password":"[redacted:password]"}}`},
+		{`{"env":[{"name":"DB_PASSWORD","value":"tr0ub4dor99x"}]}`, `{"env":[{"name":"DB_PASSWORD","value":"[redacted:password]"}]}`},
+		{`{"` + secret + `":1}`, `{"[redacted:aws-access-key]":1}`},
+		{`{"url":"https:\/\/app:tr0ub4dor99x@db"}`, `{"url":"https://app:[redacted:url-password]@db"}`},
+		{`{ "b": "x\ny", "a": 1.50 }`, `{ "b": "x\ny", "a": 1.50 }`},
+	} {
+		c := baseClaim()
+		c.Body = json.RawMessage(tt.body)
+		got, err := store.Prepare(c, "ada", env)
+		if err != nil || string(got.Body) != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.body, got.Body, err, tt.want)
+		}
+	}
+	c := baseClaim()
+	c.Evidence = []ken.Evidence{
+		{Kind: ken.EvidenceURL, URL: "https://app:tr0ub4dor99x@docs.example/" + secret},
+		{Kind: ken.EvidenceFile, Repo: "https://" + secret + "@git.example/x", Path: "a/" + secret},
+		{Kind: ken.EvidenceTestResult, ID: secret, ArtifactID: secret},
+	}
+	got, err := store.Prepare(c, "ada", env)
+	if text := fmt.Sprint(got.Evidence); err != nil || strings.Contains(text, secret) || strings.Contains(text, "tr0ub4dor99x") {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 

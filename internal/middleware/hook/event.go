@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/shared"
 )
@@ -132,6 +133,7 @@ const maxDepth = 8
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
 // resultText returns the text of a tool's result, which may be a string, a list of parts or an object.
+// Parts with reasoning are left out.
 // Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
 func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
@@ -159,6 +161,10 @@ func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(raw, &fields) != nil {
 			break
+		}
+		var kind string
+		if json.Unmarshal(fields["type"], &kind) == nil && wire.IsReasoning(kind) {
+			return ""
 		}
 		var parts []json.RawMessage
 		for _, name := range outputs {

@@ -26,7 +26,7 @@ func content(v value) (string, []ken.Part) {
 func parts(array value) (string, []ken.Part) {
 	var out []ken.Part
 	array.each(func(_ string, v value) bool {
-		if p := part(v); !isReasoning(p.Type) {
+		if p := part(v); !IsReasoning(p.Type) {
 			out = append(out, p)
 		}
 		return true
@@ -73,8 +73,8 @@ func part(v value) ken.Part {
 	return p
 }
 
-// isReasoning reports whether a part of this type is reasoning.
-func isReasoning(kind string) bool {
+// IsReasoning reports whether a part of this type is reasoning.
+func IsReasoning(kind string) bool {
 	switch kind {
 	case "thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text":
 		return true

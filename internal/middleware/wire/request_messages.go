@@ -80,7 +80,7 @@ func (r *Request) userTurn(v, inside value) {
 			return true
 		}
 		resume = cmp.Or(resume, v.pos)
-		if p := part(v); !isReasoning(p.Type) {
+		if p := part(v); !IsReasoning(p.Type) {
 			m.Parts = append(m.Parts, p)
 		}
 		return true

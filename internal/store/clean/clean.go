@@ -63,10 +63,10 @@ func All(in []string) []string {
 	return out
 }
 
-// Body cleans every string of a JSON value. A value that needs no cleaning is returned
-// unchanged.
+// Body cleans the names and strings of a JSON value. A name may mark its value as a
+// secret, such as {"password": …}. A value that needs no cleaning is returned unchanged.
 func Body(body json.RawMessage) (json.RawMessage, error) {
-	if len(body) == 0 || Text(string(body)) == string(body) {
+	if len(body) == 0 || Text(string(body)) == string(body) && !bytes.ContainsRune(body, '\\') {
 		return body, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -75,8 +75,22 @@ func Body(body json.RawMessage) (json.RawMessage, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "body", Msg: "not valid JSON", Err: err, Try: "Give a JSON value."}
 	}
-	out, err := json.Marshal(value(v))
-	return out, err
+	before, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(value(v))
+	if err != nil {
+		return nil, err
+	}
+	out, _ := guardrail.Redact(string(after)) // names and values that are strings of one object
+	switch {
+	case out == string(before):
+		return body, nil
+	case !json.Valid([]byte(out)):
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: "body", Msg: "a secret in it can't be taken out", Try: "Leave out what is secret."}
+	}
+	return json.RawMessage(out), nil
 }
 
 func value(v any) any {
@@ -88,15 +102,17 @@ func value(v any) any {
 			v[i] = value(v[i])
 		}
 	case map[string]any:
-		for k := range v {
-			v[k] = value(v[k])
+		clean := make(map[string]any, len(v))
+		for k, in := range v {
+			clean[Text(k)] = value(in)
 		}
+		return clean
 	}
 	return v
 }
 
-// Evidence returns the evidence with clean details and command lines, and with no time in
-// the future.
+// Evidence returns the evidence with clean details and command lines, without secrets in
+// its references, such as a token in a URL, and with no time in the future.
 func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	if in == nil {
 		return nil
@@ -108,6 +124,9 @@ func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 			clean = PersonText
 		}
 		e.Detail = clean(e.Detail)
+		for _, s := range []*string{&e.ID, &e.ArtifactID, &e.Path, &e.Repo, &e.URL} {
+			*s, _ = guardrail.Redact(*s)
+		}
 		e.FetchedAt = NotAhead(e.FetchedAt, now)
 		if e.Kind == ken.EvidenceExitCode {
 			e.ID = Text(e.ID) // a command line
