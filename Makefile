@@ -68,9 +68,10 @@ drift: ## compare what the files import with .ken/architecture.yaml
 
 # The detector makes code ten times as slow, and finds only what goroutines do to each other. So
 # it runs the packages that start some, in their own files or in the suites that their tests
-# import. It waits a second at the end of every process for races that are still to come, and
-# each package is one.
-STARTS := \bgo (func|[a-zA-Z_.]+\()|\.Go\(|t\.Parallel\(|httptest\.New|synctest\.|kenlayer/ken/[a-z/]*test"
+# run. A test server alone is no reason: its goroutines share nothing with the package. The
+# detector waits a second at the end of every process for races that are still to come, and each
+# package is one.
+STARTS := \bgo (func|[a-zA-Z_.]+\()|\.Go\(|synctest\.Wait|\b[a-z]+test\.(Run|Shelf)
 tested = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
 raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || echo $$dir; done)
 
