@@ -96,7 +96,7 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 	opening := form(0)
 	out := make([][]feature, 0, len(spans)+1)
 	for _, s := range spans {
-		f := &features{list: make([]feature, 0, 64)}
+		f := &features{list: make([]feature, 0, 64+3*len(row))}
 		n, last := s.to-s.from, s.to-1
 		kinds, stems := "", ""
 		for i := s.from; i < s.to; i++ {
@@ -154,9 +154,7 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 			}
 			if id, known := m.Vocabulary().ID(all[at].form); known {
 				m.Row(row, id)
-				for i, x := range row {
-					f.add(x, name, strconv.Itoa(i))
-				}
+				f.addVector(1, name, row)
 			} else {
 				f.is("unknown", name, kinds)
 			}

@@ -51,9 +51,7 @@ func worthFeatures(text string) []feature {
 	}
 	if m, err := builtin.Open(); err == nil {
 		if v, err := m.Embed(context.Background(), []string{text}); err == nil {
-			for i, x := range v[0] {
-				f.add(x*3, "v", strconv.Itoa(i))
-			}
+			f.addVector(3, "v", v[0])
 		}
 	}
 	return f.list
