@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
@@ -444,6 +445,7 @@ func TestBrokenRecordsAreNotWrittenOver(t *testing.T) {
 
 // A session of 5,000 messages lives like any other.
 func TestFiveThousandMessages(t *testing.T) {
+	race.SkipLong(t)
 	ctx := t.Context()
 	b := newBench(t, session.Options{})
 	msgs := conversation(5000)

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store"
 )
@@ -378,6 +379,7 @@ func (c *constant) Embed(ctx context.Context, texts []string) ([][]float32, erro
 
 // Recall during a change of the embedder is at least that of the weaker of the two models.
 func TestRecallWhileTheEmbedderChanges(t *testing.T) {
+	race.SkipLong(t)
 	table, err := builtin.Open()
 	must(t, err)
 	other, err := static.Open(evaldata.Dir(t, "model2vec-tiny"))
