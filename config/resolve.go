@@ -326,7 +326,12 @@ func (r *Resolved) Notice() string {
 		if n > len(keys) {
 			said += fmt.Sprintf(" and %d more", n-len(keys))
 		}
-		parts = append(parts, r.inProject(r.File)+" is not trusted, so "+said+" do not count")
+		if n == 1 {
+			said += " does not count"
+		} else {
+			said += " do not count"
+		}
+		parts = append(parts, r.inProject(r.File)+" is not trusted, so "+said)
 	}
 	if r.Foreign != "" {
 		parts = append(parts, r.inProject(r.StateAt)+" is not used, because "+r.Foreign)

@@ -96,7 +96,7 @@ func (a *commands) backupCommand() *cobra.Command {
 				for _, e := range left {
 					fmt.Fprintf(a.Err, "not in the archive: %s\n", e.Error)
 				}
-				fmt.Fprintf(a.Out, "%s: %d owners, %.1f MB\n", args[0], len(m.Owners), float64(size)/1e6)
+				fmt.Fprintf(a.Out, "%s: %s, %.1f MB\n", args[0], cli.Count(len(m.Owners), "owner"), float64(size)/1e6)
 			})
 		},
 	}
@@ -304,7 +304,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 					return err
 				}
 				if !yes {
-					fmt.Fprintf(a.Err, "%d owners of %s go to %s\n", len(m.Owners), m.Made.Format(time.RFC3339), cmp.Or(engines.Address(cfg.Store.URL), state))
+					fmt.Fprintf(a.Err, "This restores %s, as of %s, to %s\n", cli.Count(len(m.Owners), "owner"), m.Made.Format(time.RFC3339), cmp.Or(engines.Address(cfg.Store.URL), state))
 					if err := a.Confirm(cmd.Context(), "Restore?", "Nothing was changed."); err != nil {
 						return err
 					}
@@ -319,7 +319,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 			}
 			p.Done()
 			return a.Show(map[string]any{"owners": m.Owners, "made": m.Made, "state": state}, func() {
-				fmt.Fprintf(a.Out, "%d owners were restored, as of %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
+				fmt.Fprintf(a.Out, "restored %s, as of %s\n", cli.Count(len(m.Owners), "owner"), m.Made.Format(time.RFC3339))
 			})
 		},
 	}
