@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -42,6 +43,8 @@ func whole(t *testing.T, resp *http.Response) string {
 // answer already.
 func counted(t *testing.T, u *usage.Store, n int64) []usage.Row {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for {
 		rows, err := u.Rows(1)
 		if err != nil {
@@ -54,7 +57,7 @@ func counted(t *testing.T, u *usage.Store, n int64) []usage.Row {
 		if sum >= n {
 			return rows
 		}
-		if t.Context().Err() != nil {
+		if ctx.Err() != nil {
 			t.Fatalf("%d of %d were counted", sum, n)
 		}
 		runtime.Gosched()
