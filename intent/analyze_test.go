@@ -39,6 +39,7 @@ func TestAnalyze(t *testing.T) {
 		// Questions about code.
 		{name: "symbols", text: "Why does `retry` in store/bolt/log.go:42 call AuthService.Login twice with max_results?",
 			keywords: "retry|call|twice", symbols: "retry|store/bolt/log.go|AuthService.Login|max_results", entities: "retry"},
+		{name: "a call", text: "what calls peek()? It is not peek (the game)", keywords: "peek|calls|game", symbols: "peek"},
 		{name: "camel and pascal", text: "where is parseJSON used by the HTTPServer and std::vector",
 			keywords: "used", symbols: "parseJSON|HTTPServer|std::vector"},
 		{name: "not symbols", text: "and/or APIs e.g. v1.2.3 at example.com, see https://a.io/b_c well-known",

@@ -230,8 +230,8 @@ func findSymbols(out *ranking, words []word) {
 		switch kind := isSymbol(w); {
 		case kind != notSymbol:
 			out.add(location(w.text), score)
-		case w.quoted == '`' && !w.code && plainName(w.text):
-			out.add(w.text, score+1) // `retry`: code, whatever its form
+		case (w.quoted == '`' || w.call) && !w.code && plainName(w.text):
+			out.add(w.text, score+1) // `retry`, retry(): code, whatever its form
 		}
 	}
 }

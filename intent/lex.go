@@ -23,6 +23,7 @@ type word struct {
 	comma      bool // a comma, semicolon or dash is between it and the previous word
 	asks       bool // followed by a question mark
 	colon      bool // followed by a colon
+	call       bool // followed by "()"
 	possessive bool // "Caroline's"; text is Caroline
 	not        bool // "doesn't"; text is the complete word
 	unspaced   bool // a run of a script without spaces
@@ -138,7 +139,7 @@ func (l *lexer) add(start, end int, run bool) {
 	}
 	w := word{
 		start: a, end: b, text: l.text[a:b], first: l.lineStart, opens: l.opens, code: l.fence || l.code,
-		quoted: l.quoted, at: at, comma: l.comma, colon: strings.HasPrefix(tail, ":"), unspaced: run,
+		quoted: l.quoted, at: at, comma: l.comma, colon: strings.HasPrefix(tail, ":"), call: strings.HasPrefix(l.text[b:], "()"), unspaced: run,
 	}
 	if a > 0 && l.text[a-1] == '\'' {
 		w.quoted = '\''
