@@ -71,7 +71,7 @@ drift: ## compare what the files import with .ken/architecture.yaml
 # run. A test server alone is no reason: its goroutines share nothing with the package. The
 # detector waits a second at the end of every process for races that are still to come, and each
 # package is one.
-STARTS := \bgo (func|[a-zA-Z_.]+\()|\.Go\(|synctest\.Wait|\b[a-z]+test\.(Run|Shelf)
+STARTS := \bgo (func|[a-zA-Z_.]+\()|\.Go\(|synctest\.Test\(t, func\(t |\b[a-z]+test\.(Run|Shelf)
 tested = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
 raced = $(shell for dir in $(tested); do ! grep -qE '$(STARTS)' $$dir/*.go || echo $$dir; done)
 
