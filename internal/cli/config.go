@@ -135,9 +135,9 @@ func LifecycleFile(root string) string {
 // there is no such path.
 func UserConfigName() string { return cmp.Or(trust.ConfigFile(), "the file that KEN_CONFIG names") }
 
-// CheckKeys returns an error if the project's file sets gateway keys or a certificate and is not trusted:
+// CheckGateway returns an error if the project's file sets gateway keys or a certificate and is not trusted:
 // without the keys, anybody could use the gateway, and without the certificate, keys would be sent in plain text.
-func CheckKeys(r *config.Resolved) error {
+func CheckGateway(r *config.Resolved) error {
 	without := map[string]string{
 		"gateway.keys":     "without them everybody here could use the gateway",
 		"gateway.tls_cert": "without it requests would not be encrypted",

@@ -216,7 +216,7 @@ func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.
 	if said := r.Notice(); said != "" {
 		log.Warn(said)
 	}
-	if err := cli.CheckKeys(r); err != nil {
+	if err := cli.CheckGateway(r); err != nil {
 		return config.Config{}, nil, err
 	}
 	if err := cli.SkipFiles(r, func(said string) { log.Warn(said) }); err != nil {
