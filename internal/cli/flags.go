@@ -42,11 +42,16 @@ func MaxArgs(names ...string) cobra.PositionalArgs {
 		if len(args) > len(names) {
 			return fmt.Errorf("%s: %q is one argument too many", cmd.Name(), args[len(names)])
 		}
+		for i, arg := range args {
+			if strings.TrimSpace(arg) == "" {
+				return fmt.Errorf("%s: %s is empty", cmd.Name(), names[i])
+			}
+		}
 		return nil
 	}
 }
 
-// ExactArgs requires exactly the named arguments.
+// ExactArgs requires exactly the named arguments, none of which is empty.
 func ExactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -54,6 +59,11 @@ func ExactArgs(names ...string) cobra.PositionalArgs {
 			return fmt.Errorf("%s: %s is missing", cmd.Name(), names[len(args)])
 		case len(args) > len(names):
 			return fmt.Errorf("%s: %q is one argument too many", cmd.Name(), args[len(names)])
+		}
+		for i, arg := range args {
+			if strings.TrimSpace(arg) == "" {
+				return fmt.Errorf("%s: %s is empty", cmd.Name(), names[i])
+			}
 		}
 		return nil
 	}

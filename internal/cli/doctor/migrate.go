@@ -199,7 +199,8 @@ func places(ctx context.Context, cfg config.Config, root, to string) (place shar
 	invalid := func(msg, try string) (shared.Place, string, error) {
 		return place, from, &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: msg, Try: try}
 	}
-	if !strings.Contains(to, "://") {
+	scheme, _, _ := strings.Cut(to, ":")
+	if !strings.Contains(to, "://") && !slices.Contains([]string{"nats", "tls", "postgres", "postgresql"}, scheme) {
 		if cfg.Store.URL == "" {
 			return invalid("the owners are in a folder already", "Use ken backup and ken restore to bring them into another folder.")
 		}

@@ -263,8 +263,11 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 	}
 	defer in.Close()
 	var unknown error
+	var looks foreign.Format
 	var entries []foreign.Item // without an id
+	read := false
 	add := func(it *foreign.Item) {
+		read = true
 		if it.Unvouched {
 			im.sum.Unvouched++
 		}
@@ -273,7 +276,7 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 		}
 		im.add(ctx, src.path, it.Line)
 	}
-	for it := range untilDone(ctx, readSource(in, src, o, &unknown)) {
+	for it := range untilDone(ctx, readSource(in, src, o, &looks, &unknown)) {
 		switch {
 		case im.stopped != nil:
 			return nil
@@ -301,19 +304,27 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 			add(&entries[i])
 		}
 	}
+	if unknown == nil && !read && looks != "" && looks != src.format {
+		return cli.Invalid("--from", fmt.Sprintf("%s has no memory of the format %s", src.path, src.format), fmt.Sprintf("It looks like --from %s.", looks))
+	}
 	return unknown
 }
 
-// readSource yields a file's entries. It detects the format from the first bytes.
-func readSource(in io.Reader, src importSource, o *importOptions, unknown *error) iter.Seq[foreign.Item] {
+// readSource yields a file's entries. It sets looks to the format that the first bytes have, if that
+// can be told, and reads the file as that if none was named.
+func readSource(in io.Reader, src importSource, o *importOptions, looks *foreign.Format, unknown *error) iter.Seq[foreign.Item] {
 	return func(yield func(foreign.Item) bool) {
 		br := bufio.NewReaderSize(in, foreign.Head)
+		_, _ = br.Peek(1) // read one buffer; an error occurs again at the next read
+		head, _ := br.Peek(br.Buffered())
+		format, err := foreign.Guess(src.name, head)
 		if src.format == "" {
-			_, _ = br.Peek(1) // read one buffer; an error occurs again at the next read
-			head, _ := br.Peek(br.Buffered())
-			if src.format, *unknown = foreign.Guess(src.name, head); *unknown != nil {
+			if src.format = format; err != nil {
+				*unknown = err
 				return
 			}
+		} else if len(head) > 0 {
+			*looks = format
 		}
 		name := src.name
 		if !src.format.Instructs() && src.format != foreign.Obsidian {
