@@ -27,6 +27,10 @@ func TestPasswordsInPlaces(t *testing.T) {
 		{"JDBC, Oracle", "jdbc:oracle:thin:scott/wombat@//db:1521/x", "jdbc:oracle:thin:scott/[redacted:connection-password]@//db:1521/x"},
 		{"libpq", `psql "host=db user=app password=wombat dbname=orders"`, `psql "host=db user=app password=[redacted:connection-password] dbname=orders"`},
 		{"libpq, quoted", "host=db user=app password='wom bat' dbname=orders", "host=db user=app password='[redacted:connection-password]' dbname=orders"},
+		{"token alone", "git clone https://" + random36 + "@git.example.com/x.git", "git clone https://[redacted:url-password]@git.example.com/x.git"},
+		{"user alone", "git clone ssh://continuous-integration@git.example.com/x.git", "git clone ssh://continuous-integration@git.example.com/x.git"},
+		{"key in a query", "GET /x?key=" + random36 + "&page=2", "GET /x?key=[redacted:api-key]&page=2"},
+		{"plain key in a query", "GET /x?key=customer-orders-by-month&page=2", "GET /x?key=customer-orders-by-month&page=2"},
 		{"token in a query", "GET /x?access_token=" + random36 + "&page=2", "GET /x?access_token=[redacted:token]&page=2"},
 
 		{"curl -u", "curl -s -u ada:wombat https://api.example.com/x", "curl -s -u ada:[redacted:password] https://api.example.com/x"},

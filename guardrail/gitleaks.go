@@ -339,6 +339,9 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	for _, a := range []string{"pass=", "pass:", "pw=", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
 		add(prefixSets(a), findAssigned)
 	}
+	for _, a := range []string{"?key", "&key"} {
+		add(prefixSets(a), func(s string, i int) (Finding, bool) { return findAssigned(s, i+1) })
+	}
 	add(prefixSets("pass"), findPiped)
 	for _, a := range []string{"sk_", "pat_", "pat-", "key_", "key-", "tok_", "tok-", "tkn_", "tkn-", "ken_", "ken-", "api_", "api-", "ret_", "ret-", "ive_"} {
 		add(prefixSets(a), findIssued)

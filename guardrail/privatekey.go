@@ -132,7 +132,8 @@ func chosen(user, pass string) bool {
 	return len(pass) >= 4 && user != pass && !isPlaceholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
 }
 
-// findURLPassword finds the password in scheme://user:password@host.
+// findURLPassword finds the password in scheme://user:password@host, and a token that stands
+// there alone.
 func findURLPassword(s string, i int) (Finding, bool) {
 	const maxUserinfo = 256
 	if !strings.HasPrefix(s[i:], "://") || i == 0 || !alnum(s[i-1]) {
@@ -152,8 +153,11 @@ scan:
 			break scan
 		}
 	}
-	if colon < 0 || at < colon {
+	if at < colon || at < 0 {
 		return Finding{}, false
+	}
+	if colon < 0 {
+		return Finding{"url-password", start, at}, headerToken(s[start:at], 20)
 	}
 	user, pass := s[start:colon], s[colon+1:at]
 	if !chosen(user, pass) || strings.ContainsAny(pass, "${}%[]*()") && !strings.Contains(pass, "%2") {

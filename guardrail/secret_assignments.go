@@ -24,13 +24,17 @@ func findAssigned(s string, i int) (Finding, bool) {
 	if kind == "" && endsInShortName(s[from:end]) {
 		kind = "password"
 	}
+	inQuery := from > 0 && (s[from-1] == '?' || s[from-1] == '&')
+	if kind == "" && inQuery && strings.EqualFold(s[from:end], "key") {
+		kind = "api-key"
+	}
 	if kind == "" {
 		start, stop, _ := value(s, at)
 		v, laravel := strings.CutPrefix(s[start:stop], "base64:")
 		return Finding{"api-key", start, stop}, laravel && len(v) >= 32 && entropy(v) > 3.5
 	}
 	if kind == "password" && inConnection(s, from) {
-		start, end := connectionValue(s, at, from > 0 && (s[from-1] == '?' || s[from-1] == '&'))
+		start, end := connectionValue(s, at, inQuery)
 		return Finding{"connection-password", start, end}, chosen("", s[start:end])
 	}
 	nameEnd := end
@@ -39,7 +43,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 		end = at + max(0, strings.IndexByte(s[at:min(len(s), at+256)], '<'))
 		start, quoted = at, true
 	}
-	if !quoted && from > 0 && (s[from-1] == '?' || s[from-1] == '&') { // part of a URL
+	if !quoted && inQuery {
 		if n := strings.IndexByte(s[start:end], '&'); n >= 0 {
 			end = start + n
 		}
