@@ -301,7 +301,11 @@ func (l *Layer) retrievalCause(st *State, noVector string) string {
 	case st.Found.Cause != "":
 		return st.Found.Cause
 	case !l.settings(st).Middleware.Keyword:
-		return "switched off: middleware.keyword is false"
+		const off = "switched off: middleware.keyword is false"
+		if st.Found.Mode == ken.ModeNone && noVector != "" {
+			return off + "; " + noVector
+		}
+		return off
 	case st.Found.Mode != ken.ModeHybrid:
 		return noVector
 	}

@@ -308,6 +308,9 @@ func listPaths(paths []string, limit int) string {
 		if n++; n > 1 {
 			list += ", "
 		}
+		if strings.ContainsFunc(p, unicode.IsControl) {
+			p = strconv.Quote(p) // a line break would end the line
+		}
 		list += p
 	}
 	switch more := len(paths) - n; {

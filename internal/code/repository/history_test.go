@@ -46,7 +46,7 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	c := sink.chunks[first][0]
-	equal(t, "text", c.Text, "pay: retry three times\n\nThe gateway drops calls at night.\n\nFixes: #12\n\nFiles: odd\nname.txt, pay/retry.go")
+	equal(t, "text", c.Text, "pay: retry three times\n\nThe gateway drops calls at night.\n\nFixes: #12\n\nFiles: \"odd\\nname.txt\", pay/retry.go")
 	equal(t, "heading", c.Heading, "commit: pay: retry three times")
 	when := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	e := c.Evidence[0]
