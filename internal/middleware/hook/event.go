@@ -132,9 +132,11 @@ const maxDepth = 8
 // read.
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
+// media lists the types of a tool's result whose content is no text.
+var media = []string{"image", "audio", "video", "pdf", "document"}
+
 // resultText returns the text of a tool's result, which may be a string, a list of parts or an object.
-// Parts with reasoning are left out.
-// Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
+// Parts with reasoning are left out, and the type stands for a part that is no text. Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
 func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -163,8 +165,13 @@ func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 			break
 		}
 		var kind string
-		if json.Unmarshal(fields["type"], &kind) == nil && wire.IsReasoning(kind) {
-			return ""
+		if json.Unmarshal(fields["type"], &kind) == nil {
+			switch {
+			case wire.IsReasoning(kind):
+				return ""
+			case slices.Contains(media, kind):
+				return "[" + kind + "]"
+			}
 		}
 		var parts []json.RawMessage
 		for _, name := range outputs {
@@ -172,8 +179,8 @@ func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 				parts = append(parts, f)
 			}
 		}
-		if s := joined(ctx, parts, depth-1); s != "" {
-			return s
+		if len(parts) > 0 {
+			return joined(ctx, parts, depth-1)
 		}
 	}
 	return string(raw)
