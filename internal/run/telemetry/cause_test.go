@@ -57,6 +57,7 @@ func TestCauseClasses(t *testing.T) {
 		"keyword: the index is closed":                                                                    "keyword",
 		"vector: only 3 of 10 records have a vector of this model yet":                                    "coverage",
 		"keyword: the turn ended first: context canceled":                                                 "cancelled",
+		"turn: too many are composed at once (retrieval.at_once)":                                         "busy",
 		"something that nobody has thought of, with 1234 and /a/path in it":                               "other",
 	} {
 		if got := telemetry.CauseClass(cause); got != want {
