@@ -116,7 +116,13 @@ func OpenFile(path string, o FileOptions) (*File, error) {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		file, err = replace(path, func(w io.Writer) error { _, err := w.Write(head.encode()); return err })
+		var tmp string
+		if tmp, err = writeBeside(path, func(w io.Writer) error { _, err := w.Write(head.encode()); return err }); err == nil {
+			err = replace(tmp, path)
+		}
+		if err == nil {
+			file, err = os.OpenFile(path, os.O_RDWR, 0)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open vector file: %w", err)
@@ -204,7 +210,7 @@ func (f *File) compact() error {
 	kept := make(map[Hash]int64, len(f.at))
 	end := f.head.size()
 	old := io.NewSectionReader(f.f, end, f.end-end)
-	file, err := replace(f.path, func(w io.Writer) error {
+	tmp, err := writeBeside(f.path, func(w io.Writer) error {
 		if _, err := w.Write(f.head.encode()); err != nil {
 			return err
 		}
@@ -229,36 +235,43 @@ func (f *File) compact() error {
 	if err != nil {
 		return err
 	}
-	err = f.f.Close()
-	f.f, f.at, f.end = file, kept, end
+	if err := f.f.Close(); err != nil { // Windows replaces no open file
+		return errors.Join(err, os.Remove(tmp))
+	}
+	replaced := replace(tmp, f.path)
+	if f.f, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil || replaced != nil {
+		return errors.Join(replaced, err)
+	}
+	f.at, f.end = kept, end
 	f.report.Compacted = true
-	return err
+	return nil
 }
 
-// replace atomically replaces the file at path: it writes a temporary file, syncs it,
-// renames it, and returns it open for reading and writing. On error, path is unchanged.
-func replace(path string, write func(io.Writer) error) (file *os.File, err error) {
-	file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+// writeBeside writes a temporary file in the folder of path, syncs it, and returns its name. On
+// error, no file is left.
+func writeBeside(path string, write func(io.Writer) error) (tmp string, err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
-		}
-	}()
 	w := bufio.NewWriterSize(file, writeBytes)
-	if err := write(w); err != nil {
-		return nil, err
+	if err = write(w); err == nil {
+		err = w.Flush()
 	}
-	if err := w.Flush(); err != nil {
-		return nil, err
+	if err == nil {
+		err = file.Sync()
 	}
-	if err := file.Sync(); err != nil {
-		return nil, err
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return nil, err
+	return file.Name(), nil
+}
+
+// replace atomically gives the file tmp the name path. On error, path is unchanged, and tmp is
+// removed.
+func replace(tmp, path string) error {
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(err, os.Remove(tmp))
 	}
-	return file, durable.Dir(filepath.Dir(path))
+	return durable.Dir(filepath.Dir(path))
 }
