@@ -2,9 +2,9 @@ package vector
 
 import (
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
