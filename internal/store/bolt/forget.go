@@ -162,8 +162,7 @@ func (s *Store) hashes() map[[16]byte]bool {
 	return used
 }
 
-// compact copies the live pages into a new file, which replaces the old one. The new file
-// is locked before the lock of the old one is released.
+// compact copies the live pages into a new file, which replaces the old one.
 func (s *Store) compact() error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
@@ -177,15 +176,13 @@ func (s *Store) compact() error {
 	if err = bbolt.Compact(dst, s.db, txBytes); err == nil {
 		err = dst.Sync()
 	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
 	old := s.db
-	dst.NoSync = old.NoSync
-	s.db = dst
+	if s.db, err = takeOver(old, dst, tmp, path, s.o); err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
 	return errors.Join(s.syncRename(), old.Close())
 }
 

@@ -246,6 +246,33 @@ func newDB(path string, o Options) (*bbolt.DB, error) {
 	return openDB(path, o)
 }
 
+// takeOver puts the file of next, which has the name tmp, into the place of the file of old, which
+// has the name path. It returns the file that is there now: next, or that of old after an error.
+// next was removed then. The caller closes old if that is another one. The new file is locked
+// before the lock of the old one is released, except on Windows: it neither renames nor replaces
+// an open file, so both are closed there for a moment.
+func takeOver(old, next *bbolt.DB, tmp, path string, o Options) (now *bbolt.DB, err error) {
+	if runtime.GOOS != "windows" {
+		if err := os.Rename(tmp, path); err != nil {
+			return old, errors.Join(err, next.Close(), os.Remove(tmp))
+		}
+		next.NoSync = old.NoSync
+		return next, nil
+	}
+	if err = errors.Join(next.Close(), old.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(tmp))
+	}
+	now, again := openDB(path, o)
+	if again != nil {
+		return old, errors.Join(err, again)
+	}
+	now.NoSync = old.NoSync
+	return now, err
+}
+
 func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	corrupt := func(cause error) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is not a readable store", Err: cause,

@@ -226,16 +226,16 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	if err == nil {
 		err = db.Sync()
 	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
 	if err != nil {
 		if db != nil {
 			err = errors.Join(err, db.Close())
 		}
 		return errors.Join(fmt.Errorf("replace store: %w", err), os.Remove(tmp))
 	}
-	return errors.Join(l.use(db), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+	if err := l.use(db, tmp, path); err != nil {
+		return fmt.Errorf("replace store: %w", err)
+	}
+	return os.RemoveAll(filepath.Join(l.dir, vectorDir))
 }
 
 // asideFile is the name of a store's file after the store has left the folder.

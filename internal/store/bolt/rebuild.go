@@ -107,8 +107,7 @@ func (s *Store) rebuild(ctx context.Context) (RepairReport, error) {
 	return f.report, s.swap(f)
 }
 
-// swap replaces the store's file with the rebuilt one. The new file is locked before the
-// lock of the old one is released.
+// swap replaces the store's file with the rebuilt one.
 func (s *Store) swap(f *rebuildFold) error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
@@ -120,11 +119,11 @@ func (s *Store) swap(f *rebuildFold) error {
 		}
 		s.o.Log.Warn("the store was damaged and has been repaired", "store", s.dir, "report", f.report.String(), "kept", f.report.Kept)
 	}
-	if err := os.Rename(filepath.Join(s.dir, rebuiltFile), path); err != nil {
-		return errors.Join(fmt.Errorf("put the rebuilt file into place: %w", err), f.to.db.Close())
-	}
 	old := s.db
-	s.db = f.to.db
+	var err error
+	if s.db, err = takeOver(old, f.to.db, filepath.Join(s.dir, rebuiltFile), path, s.o); err != nil {
+		return fmt.Errorf("put the rebuilt file into place: %w", err)
+	}
 	s.adopt(f.to)
 	_ = s.protect(old.Close) // nothing of it is needed any more
 	return s.syncRename()

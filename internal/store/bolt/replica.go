@@ -341,19 +341,20 @@ func (l *Lock) Restore(r io.Reader, index bool) error {
 	}
 	db, err := openDB(tmp, l.o)
 	if err == nil {
-		err = durable.WriteFile(filepath.Join(l.dir, restoredFile), nil)
+		if err = durable.WriteFile(filepath.Join(l.dir, restoredFile), nil); err != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return errors.Join(fmt.Errorf("restore snapshot: %w", err), db.Close(), os.Remove(tmp))
+	if err := l.use(db, tmp, path); err != nil {
+		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	err = l.use(db)
-	if _, none := os.Stat(words); err == nil && none == nil {
-		err = os.Rename(words, filepath.Join(l.dir, indexDir))
+	if _, none := os.Stat(words); none == nil {
+		return os.Rename(words, filepath.Join(l.dir, indexDir))
 	}
-	return err
+	return nil
 }
 
 // Detach makes a copy of a log an independent store, so that a new log can start from it. No
@@ -385,17 +386,18 @@ func (l *Lock) Clear() error {
 	if err != nil {
 		return fmt.Errorf("clear store: %w", err)
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return errors.Join(fmt.Errorf("clear store: %w", err), db.Close(), os.Remove(tmp))
+	if err := l.use(db, tmp, path); err != nil {
+		return fmt.Errorf("clear store: %w", err)
 	}
-	return errors.Join(l.use(db), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+	return os.RemoveAll(filepath.Join(l.dir, vectorDir))
 }
 
-// use makes a file that has replaced the store's the one of this lock, and removes the index of the old one.
-func (l *Lock) use(db *bbolt.DB) error {
+// use puts a file, which has the name tmp, into the place of the store's, and removes the index of the old one.
+func (l *Lock) use(db *bbolt.DB, tmp, path string) (err error) {
 	old := l.db
-	db.NoSync = old.NoSync
-	l.db = db
+	if l.db, err = takeOver(old, db, tmp, path, l.o); err != nil {
+		return err
+	}
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
 }
 
