@@ -401,6 +401,9 @@ func FolderName(owner string) string {
 	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:]
 	}
+	if runtime.GOOS == "windows" && strings.HasSuffix(name, ".") { // Windows cuts off a dot at the end
+		name = name[:len(name)-1] + "%2E"
+	}
 	return escaper.Replace(name)
 }
 
