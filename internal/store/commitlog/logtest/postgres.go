@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -100,14 +99,8 @@ func (p *Postgres) run(name string, args ...string) {
 	p.t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = p.dir
-	if os.Getuid() == 0 {
-		u, err := user.Lookup("postgres")
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
-		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	if err := asPostgres(cmd); err != nil {
+		p.t.Fatal(err)
 	}
 	var out strings.Builder
 	log, err := os.CreateTemp("", "kenpg*.out") // a file: the server inherits the output, and a pipe would stay open

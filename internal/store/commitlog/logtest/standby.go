@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +25,9 @@ type PostgresPair struct {
 // servers have it.
 func StartPostgresPair(t testing.TB) *PostgresPair {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: the standby is paused by a signal, which Windows does not have")
+	}
 	p := &PostgresPair{t: t}
 	p.servers[0] = StartPostgres(t)
 	p.servers[1] = p.servers[0].sibling()
@@ -123,11 +126,11 @@ func (p *PostgresPair) Pause() {
 	if _, err := fmt.Sscan(p.servers[1-p.primary].Ask("SELECT pid FROM pg_stat_wal_receiver"), &p.receive); err != nil {
 		p.t.Fatal(err)
 	}
-	_ = syscall.Kill(p.receive, syscall.SIGSTOP)
+	pause(p.receive)
 }
 
 // Continue ends Pause.
-func (p *PostgresPair) Continue() { _ = syscall.Kill(p.receive, syscall.SIGCONT) }
+func (p *PostgresPair) Continue() { resume(p.receive) }
 
 // Addresses returns the host and port of both servers.
 func (p *PostgresPair) Addresses() []string {
