@@ -136,7 +136,7 @@ func TestTrialSettings(t *testing.T) {
 		"no vector":     {func(c *config.Config) { c.Middleware.Vector = false }, ken.ModeKeyword, "switched off: middleware.vector is false", lacks("vector")},
 		"no embeddings": {func(c *config.Config) { c.Knowledge.Embeddings = false }, ken.ModeKeyword, "switched off: knowledge.embeddings is false", lacks("vector")},
 		"no keyword":    {func(c *config.Config) { c.Middleware.Keyword = false }, ken.ModeVector, "switched off: middleware.keyword is false", lacks("keyword")},
-		"no search": {func(c *config.Config) { c.Middleware.Keyword, c.Middleware.Vector = false, false }, ken.ModeNone, "switched off: middleware.keyword is false; switched off: middleware.vector is false", lacks("keyword")},
+		"no search":     {func(c *config.Config) { c.Middleware.Keyword, c.Middleware.Vector = false, false }, ken.ModeNone, "switched off: middleware.keyword is false; switched off: middleware.vector is false", lacks("keyword")},
 		"no pinned": {func(c *config.Config) { c.Middleware.Pinned = false }, ken.ModeHybrid, "", func(r *ken.Receipt) bool {
 			return !strings.Contains(r.Block, "short sentences")
 		}},

@@ -50,6 +50,16 @@ func open(t testing.TB, c *config.Config, change ...func(*middleware.Options)) *
 	return l
 }
 
+func openIn(t testing.TB, dir string) *middleware.Layer {
+	t.Helper()
+	cfg := config.Default()
+	l, err := middleware.Open(context.Background(), middleware.Options{Root: dir, Config: &cfg, Foreground: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // learn writes facts into the layer's store and returns their ids.
 func learn(t testing.TB, l *middleware.Layer, claims ...ken.Claim) []string {
 	t.Helper()

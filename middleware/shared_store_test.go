@@ -235,16 +235,6 @@ func TestHoldForAnother(t *testing.T) {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-func openIn(t testing.TB, dir string) *middleware.Layer {
-	t.Helper()
-	cfg := config.Default()
-	l, err := middleware.Open(context.Background(), middleware.Options{Root: dir, Config: &cfg, Foreground: true, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 // A process that holds the store is paused. While the holder hangs, turns of other
 // processes end within their deadline, and without delay once the hang was noticed.
 // Writes are refused with advice. When the holder continues, everything works again.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // WrittenFile is a file and whether it was newly created.
@@ -120,7 +121,7 @@ func ReplaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", path, err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := durable.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("put %s into place: %w", path, err)
 	}
 	return nil

@@ -3,9 +3,12 @@ package durable
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
+	"time"
 )
 
 // WriteFile replaces a file atomically: after a crash it has its old content or b. The file
@@ -22,12 +25,27 @@ func WriteFile(path string, b []byte) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return Dir(dir)
+}
+
+// Rename is os.Rename. On Windows, where a file that another process reads can't be replaced, it
+// tries for half a second.
+func Rename(from, to string) error {
+	err := os.Rename(from, to)
+	if runtime.GOOS != "windows" {
+		return err
+	}
+	const sharingViolation = syscall.Errno(32)
+	for wait := time.Millisecond; wait < 512*time.Millisecond && (errors.Is(err, sharingViolation) || errors.Is(err, fs.ErrPermission)); wait *= 2 {
+		time.Sleep(wait) //nolint:forbidigo // there is nothing to wait for
+		err = os.Rename(from, to)
+	}
+	return err
 }
 
 // Dir syncs a folder. Before that, a power cut may undo the creation, renaming or removal

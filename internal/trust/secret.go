@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 const secretName = "secret"
@@ -83,7 +84,7 @@ func write(path string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := durable.Rename(tmp, path); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return nil

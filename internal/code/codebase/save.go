@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/trust"
 )
 
@@ -123,7 +124,7 @@ func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), filepath.Join(c.o.State, FileName))
+	return durable.Rename(f.Name(), filepath.Join(c.o.State, FileName))
 }
 
 // clockGranularity is the minimum time between two writes that modification times can distinguish.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
@@ -148,7 +149,7 @@ func replace(dir, name string, write func(io.Writer) error) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
+		err = durable.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		return errors.Join(err, remove(f.Name()))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // Store is the store that Sync changes.
@@ -200,7 +201,7 @@ func replace(path string, b []byte) error {
 	_, err = tmp.Write(b)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = durable.Rename(tmp.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", Name, err), os.Remove(tmp.Name()))

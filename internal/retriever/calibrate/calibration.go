@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/retriever"
 )
 
@@ -190,5 +191,5 @@ func (c *Calibration) Write(dir string) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), filepath.Join(dir, File))
+	return durable.Rename(f.Name(), filepath.Join(dir, File))
 }

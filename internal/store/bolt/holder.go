@@ -21,6 +21,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // Holder says which process has a folder open and where it serves the store. The lock
@@ -72,7 +73,7 @@ func (h *Holder) write(dir string) error {
 	_, err = f.Write(b)
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, holderFile))
+		err = durable.Rename(f.Name(), filepath.Join(dir, holderFile))
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
@@ -260,7 +261,7 @@ func takeOver(old, next *bbolt.DB, tmp, path string, o Options) (now *bbolt.DB, 
 		return next, nil
 	}
 	if err = errors.Join(next.Close(), old.Close()); err == nil {
-		err = os.Rename(tmp, path)
+		err = durable.Rename(tmp, path)
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(tmp))

@@ -270,7 +270,7 @@ func writeBeside(path string, write func(io.Writer) error) (tmp string, err erro
 // replace atomically gives the file tmp the name path. On error, path is unchanged, and tmp is
 // removed.
 func replace(tmp, path string) error {
-	if err := os.Rename(tmp, path); err != nil {
+	if err := durable.Rename(tmp, path); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return durable.Dir(filepath.Dir(path))
