@@ -272,7 +272,7 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 		if f == noToken && at > start && sentence[start] == '`' {
 			f = codeToken
 		}
-		if f == form && k == kind && !(f == nameToken && start == 0 && function(lower(sentence[at:stop]))) {
+		if f == form && k == kind && (f != nameToken || isName(sentence, span{at, stop}, value)) {
 			if to > 0 {
 				return span{}, false
 			}
@@ -295,6 +295,19 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 		}
 	}
 	return span{from, to}, true
+}
+
+// isName reports whether a word with a capital letter may be a name of the kind of value. The first word of a
+// sentence has one anyway: it may be a name if a verb or another function word follows ("Jonas is", "Jonas owns").
+func isName(sentence string, at span, value string) bool {
+	if strings.Contains(sentence[at.from:at.to], "-") != strings.Contains(value, "-") {
+		return false // a header's name is nobody's
+	}
+	if strings.TrimSpace(speakerName.ReplaceAllString(sentence[:at.from], "")) != "" {
+		return true
+	}
+	next, _, _ := strings.Cut(strings.TrimSpace(sentence[at.to:]), " ")
+	return !function(lower(sentence[at.from:at.to])) && (function(lower(next)) || strings.HasSuffix(next, "s"))
 }
 
 // formOf returns the form of a value of one word, or of a product and its version, and the line of

@@ -37,6 +37,12 @@ func TestAmended(t *testing.T) {
 		{"Unser Deploy-Tag ist Dienstag.", "nein, Donnerstag", "Unser Deploy-Tag ist Donnerstag."},
 		{"网关的端口是 8081", "不对,是 8082", "网关的端口是 8082"},
 
+		// the first word of a sentence has a capital letter anyway
+		{"Rate limit is 100 rps per tenant.", "no, X-Lark-Token", ""},
+		{"Rate limit is 100 rps per tenant.", "no, Carla", ""},
+		{"Backup storage was moved twice.", "sorry, Carla", ""},
+		{"Carla-only tasks are in the wiki.", "no, Ben", ""},
+
 		{"The Dockerfile uses Node 20.", "that's outdated, it's Node 22 since March", "The Dockerfile uses Node 22."},
 		{"The invoices go to the bucket `acme-invoices-eu`.", "no, `acme-billing-eu`", "The invoices go to the bucket `acme-billing-eu`."},
 		{"The on-call phone is with Maja.", "sorry, it's with Tomas", "The on-call phone is with Tomas."},
