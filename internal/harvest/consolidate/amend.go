@@ -15,7 +15,8 @@ import (
 var (
 	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
 		`nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
-	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa))[.! ]*$`)
+	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa)|` +
+		`, (?:because |bc |since |as )?(?:(?:i )?(?:mixed|misread|misremembered|mistyped|misspoke)|i (?:confused|was (?:thinking|looking|reading)|(?:had|got) (?:it|that|them|those|the \pL+) (?:wrong|mixed|confused|backwards))) ?.*)[.! ]*$`)
 	naming = lazyregexp.New(`(?i)^(?:(?:it|that|this|they|he|she)(?:'s|’s|s| is| are|'re)(?: now| still| already)? (?:called |named |set to |at |on )?|(?:it |that )?(?:should|must|has to|needs to) (?:be|say|read) |make (?:it|that) |(?:it )?(?:runs|listens|lives|sits) (?:on|at|in) |` +
 		`(?:es|das|sie|er) (?:ist|sind|sollte?) |(?:c'est|ce sont) |(?:es|son|é|são) |(?:是|应该是|应为))`)
 	lately      = lazyregexp.New(`(?i)(?:[ ,]+(?:now|instead|already|by now|these days|nowadays|from now on|again|btw|(?:since|as of|from) [\pL\d .-]{2,20}|(?:seit|ab) [\pL\d .-]{2,20}|jetzt|inzwischen|depuis [\pL\d .-]{2,20}|maintenant|desde [\pL\d .-]{2,20}|ahora|agora)|です)[.!。 ]*$`)
