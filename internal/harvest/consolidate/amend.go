@@ -15,7 +15,8 @@ import (
 var (
 	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
 		`nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
-	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa))[.! ]*$`)
+	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa)|` +
+		`, (?:because |bc |since |as )?(?:(?:i )?(?:mixed|misread|misremembered|mistyped|misspoke)|i (?:confused|was (?:thinking|looking|reading)|(?:had|got) (?:it|that|them|those|the \pL+) (?:wrong|mixed|confused|backwards))) ?.*)[.! ]*$`)
 	naming = lazyregexp.New(`(?i)^(?:(?:it|that|this|they|he|she)(?:'s|’s|s| is| are|'re)(?: now| still| already)? (?:called |named |set to |at |on )?|(?:it |that )?(?:should|must|has to|needs to) (?:be|say|read) |make (?:it|that) |(?:it )?(?:runs|listens|lives|sits) (?:on|at|in) |` +
 		`(?:es|das|sie|er) (?:ist|sind|sollte?) |(?:c'est|ce sont) |(?:es|son|é|são) |(?:是|应该是|应为))`)
 	lately      = lazyregexp.New(`(?i)(?:[ ,]+(?:now|instead|already|by now|these days|nowadays|from now on|again|btw|(?:since|as of|from) [\pL\d .-]{2,20}|(?:seit|ab) [\pL\d .-]{2,20}|jetzt|inzwischen|depuis [\pL\d .-]{2,20}|maintenant|desde [\pL\d .-]{2,20}|ahora|agora)|です)[.!。 ]*$`)
@@ -272,7 +273,7 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 		if f == noToken && at > start && sentence[start] == '`' {
 			f = codeToken
 		}
-		if f == form && k == kind && !(f == nameToken && start == 0 && function(lower(sentence[at:stop]))) {
+		if f == form && k == kind && (f != nameToken || isName(sentence, span{at, stop}, value)) {
 			if to > 0 {
 				return span{}, false
 			}
@@ -295,6 +296,19 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 		}
 	}
 	return span{from, to}, true
+}
+
+// isName reports whether a word with a capital letter may be a name of the kind of value. The first word of a
+// sentence has one anyway: it may be a name if a verb or another function word follows ("Jonas is", "Jonas owns").
+func isName(sentence string, at span, value string) bool {
+	if strings.Contains(sentence[at.from:at.to], "-") != strings.Contains(value, "-") {
+		return false // a header's name is nobody's
+	}
+	if strings.TrimSpace(speakerName.ReplaceAllString(sentence[:at.from], "")) != "" {
+		return true
+	}
+	next, _, _ := strings.Cut(strings.TrimSpace(sentence[at.to:]), " ")
+	return !function(lower(sentence[at.from:at.to])) && (function(lower(next)) || strings.HasSuffix(next, "s"))
 }
 
 // formOf returns the form of a value of one word, or of a product and its version, and the line of

@@ -37,6 +37,22 @@ func TestAmended(t *testing.T) {
 		{"Unser Deploy-Tag ist Dienstag.", "nein, Donnerstag", "Unser Deploy-Tag ist Donnerstag."},
 		{"网关的端口是 8081", "不对,是 8082", "网关的端口是 8082"},
 
+		// with a reason
+		{"The gateway listens on port 8080.", "oops, 8081, i was looking at the wrong env file", "The gateway listens on port 8081."},
+		{"My flight to Oslo leaves on May 12", "sorry, May 14, misread the ticket", "My flight to Oslo leaves on May 14"},
+		{"Ben owns the billing service.", "wait no, Carla, I mixed them up.", "Carla owns the billing service."},
+		{"We keep logs for 30 days.", "no, 90, because I was thinking of the audit trail", "We keep logs for 90 days."},
+		{"The API key header is X-Api-Token.", "nope, X-Lark-Token, had it confused w/ the old gateway", ""},
+		{"The API key header is X-Api-Token.", "nope, X-Lark-Token, i had it confused w/ the old gateway", "The API key header is X-Lark-Token."},
+		{"The gateway listens on port 8080.", "no, 8081, it crashed again", ""}, // says more
+		{"The gateway listens on port 8080.", "no, 8081, i forgot to say that admin is on 9000", ""},
+
+		// the first word of a sentence has a capital letter anyway
+		{"Rate limit is 100 rps per tenant.", "no, X-Lark-Token", ""},
+		{"Rate limit is 100 rps per tenant.", "no, Carla", ""},
+		{"Backup storage was moved twice.", "sorry, Carla", ""},
+		{"Carla-only tasks are in the wiki.", "no, Ben", ""},
+
 		{"The Dockerfile uses Node 20.", "that's outdated, it's Node 22 since March", "The Dockerfile uses Node 22."},
 		{"The invoices go to the bucket `acme-invoices-eu`.", "no, `acme-billing-eu`", "The invoices go to the bucket `acme-billing-eu`."},
 		{"The on-call phone is with Maja.", "sorry, it's with Tomas", "The on-call phone is with Tomas."},

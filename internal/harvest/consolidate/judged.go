@@ -131,8 +131,12 @@ func (n *candidate) judgeChange(fresh string, sameSession bool) (score float64) 
 // likeliest returns the clause of the known statement that the new one replaces most likely, the clause of
 // the new one that replaces it, and the probability. Long statements on one subject share many words, but one
 // replaces another only where two of their clauses do. So their probability is the lower one of the statements'
-// and the clauses'. If the statements' is below least, the clauses are not compared.
+// and the clauses'. If the statements' is below least, the clauses are not compared. The name of one speaker
+// before both is no part of what they say.
 func likeliest(known, fresh string, least float64) (was, is string, score float64) {
+	if who := speakerName.FindString(known); who != "" && strings.HasPrefix(fresh, who) {
+		known, fresh = known[len(who):], fresh[len(who):]
+	}
 	score = trained.Replaces(known, fresh)
 	mine, theirs := valuesOf(known).parts(), valuesOf(fresh).parts()
 	if score < least || len(mine) == 1 && len(theirs) == 1 {
