@@ -365,19 +365,10 @@ func expected(s *jsonschema.Schema) string {
 
 // suggest returns a hint with the most similar name; "" if none is similar.
 func suggest(got string, names []string) string {
-	if len(got) > 64 {
-		return ""
+	if best := spelling.Nearest(got, names); best != "" {
+		return "; did you mean " + best + "?"
 	}
-	best, at := "", 1+len(got)/3
-	for _, name := range names {
-		if d := spelling.Distance(got, name); d <= at && (best == "" || d < at) {
-			best, at = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return ""
 }
 
 func enumNames(enum []any) []string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/components"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // Agent is one participant in a plan.
@@ -131,7 +132,7 @@ func (p *Plan) unknown(name string) error {
 	for _, s := range p.Steps() {
 		names = append(names, s.Agent.Name)
 	}
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		e.Try = "Did you mean " + near + "?"
 	}
 	return e

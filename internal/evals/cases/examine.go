@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/spelling"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -246,22 +245,6 @@ func ran(r *ken.Receipt) string {
 		return fmt.Sprintf("mode %s: %s", r.Mode, r.Cause)
 	}
 	return "mode " + string(r.Mode)
-}
-
-// nearest returns the known name that was most likely meant: name itself, else the one
-// with the smallest number of changed letters, at most one in three. "" means that
-// there is none.
-func nearest(name string, known []string) string {
-	best, least := "", len(name)/3+1
-	for _, k := range known {
-		if k == name {
-			return k
-		}
-		if d := spelling.Distance(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
 }
 
 // hit is the result of a search for a claim without floor and limits.

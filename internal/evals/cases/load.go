@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/plainyaml"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // MaxBytes is the maximum size of a file of cases.
@@ -182,12 +184,11 @@ func (r *reader) entries(path string, n ast.Node, known []string) map[string]ast
 
 // known records an error for an unknown key, with the nearest known key.
 func (r *reader) known(key *ast.StringNode, path string, known []string) {
-	try := "Use one of " + strings.Join(known, ", ") + "."
-	switch near := nearest(key.Value, known); near {
-	case key.Value:
+	if slices.Contains(known, key.Value) {
 		return
-	case "":
-	default:
+	}
+	try := "Use one of " + strings.Join(known, ", ") + "."
+	if near := spelling.Nearest(key.Value, known); near != "" {
 		try = "Use " + near + "."
 	}
 	r.wrong(key, join(path, key.Value), "unknown key", try)

@@ -122,32 +122,13 @@ func unknownParam(name string, params []*param) error {
 		names[i] = p.name
 	}
 	try := "Leave it out; there are no parameters here."
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		try = "Did you mean " + near + "?"
 	} else if len(names) > 0 {
 		slices.Sort(names)
 		try = "Use some of " + strings.Join(names, ", ") + "."
 	}
 	return invalid(printable(name, 60), "unknown parameter", try)
-}
-
-// nearest returns the most similar name; "" if none is similar. Of equally similar names it prefers
-// the longest common prefix.
-func nearest(given string, names []string) (best string) {
-	if len(given) > 64 {
-		return ""
-	}
-	least, alike := max(1, len(given)/3)+1, 0
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		d, begins := spelling.Distance(given, n), 0
-		for begins < min(len(given), len(n)) && given[begins] == n[begins] {
-			begins++
-		}
-		if d < least || d == least && best != "" && begins > alike {
-			best, least, alike = n, d, begins
-		}
-	}
-	return best
 }
 
 // printable makes text of a request safe for an answer: it shortens it and replaces control
