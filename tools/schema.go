@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
@@ -394,10 +395,4 @@ func quoteValue(v any) string {
 	return clip(fmt.Sprint(v))
 }
 
-func clip(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return analysis.Clip(s, 60) }

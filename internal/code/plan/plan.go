@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/components"
 	"github.com/kenlayer/ken/internal/spelling"
 )
@@ -337,9 +338,5 @@ func (t Token) check() error {
 }
 
 func invalidToken(s, msg, try string) error {
-	const limit = 60
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q %s", s, msg), Try: try}
+	return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q %s", analysis.Clip(s, 60), msg), Try: try}
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -164,7 +165,7 @@ func (m *Matcher) where(text string) string {
 	}
 	for l := range strings.Lines(text) {
 		if m.in(l) {
-			return "in the block: " + short(strings.TrimSpace(l), 200)
+			return "in the block: " + analysis.Clip(strings.TrimSpace(l), 200)
 		}
 	}
 	return "in the block, over several lines"
@@ -309,7 +310,7 @@ func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }
 
 // headline returns a short description of a claim.
 func headline(heading, text string) string {
-	return fmt.Sprintf("%q", short(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
+	return fmt.Sprintf("%q", analysis.Clip(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
 }
 
 // signals returns the signals of the turn; nil if they were not read.

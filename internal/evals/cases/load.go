@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/plainyaml"
 	"github.com/kenlayer/ken/internal/spelling"
 )
@@ -309,20 +310,12 @@ func describe(n ast.Node) string {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		return "an anchor, alias or tag"
 	case *ast.StringNode:
-		return strconv.Quote(short(n.Value, 60))
+		return strconv.Quote(analysis.Clip(n.Value, 60))
 	case *ast.LiteralNode:
 		return "a text"
 	}
 	if tk := n.GetToken(); tk != nil {
-		return short(tk.Value, 60)
+		return analysis.Clip(tk.Value, 60)
 	}
 	return "the value"
-}
-
-// short cuts a text after n code points.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

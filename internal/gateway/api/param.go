@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
@@ -134,16 +135,12 @@ func unknownParam(name string, params []*param) error {
 // printable makes text of a request safe for an answer: it shortens it and replaces control
 // characters.
 func printable(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
+	return analysis.Clip(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !strconv.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, s)
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	}, s), most)
 }
 
 func invalid(field, msg, try string) error {
