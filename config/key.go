@@ -16,6 +16,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -135,11 +136,7 @@ func (r *rule) refuse(got string) error {
 
 // quote quotes a value for a message, shortened.
 func quote(s string) string {
-	const limit = 60
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(analysis.Clip(s, 60))
 }
 
 var (

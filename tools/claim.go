@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
@@ -54,7 +55,7 @@ func (c *Call) show(k ken.Claim) claimView {
 func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
 	text := strings.TrimSpace(neutralize(k.Text))
 	out := claimView{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
-		Heading: oneLine(k.Heading, maxHeading), Text: truncate(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
+		Heading: oneLine(k.Heading, maxHeading), Text: analysis.Clip(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
 	if k.Owner != "" && k.Owner != c.Store.Owner() {
 		out.Owner = k.Owner
@@ -65,7 +66,7 @@ func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
 }
 
 func oneLine(s string, most int) string {
-	return truncate(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
+	return analysis.Clip(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
 }
 
 // find returns the claim with this id, or with an id of which it is a unique part. It does not find
@@ -145,7 +146,7 @@ func allClaims(store.Glance) bool { return true }
 // points. cut reports whether it was shortened.
 func fileText(s string, most int) (shown string, cut bool) {
 	s = strings.TrimSpace(guardrail.Neutralize(clean.Text(s)))
-	return truncate(s, most), utf8.RuneCountInString(s) > most
+	return analysis.Clip(s, most), utf8.RuneCountInString(s) > most
 }
 
 // fileLine is fileText with all white space reduced to single spaces.

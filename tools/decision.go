@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
@@ -195,7 +196,7 @@ func (r *decisionReadResult) Write(p *Page) {
 	}
 	part := func(title, text string) {
 		if text != "" {
-			p.Part(title, []string{truncate(text, maxPart)})
+			p.Part(title, []string{analysis.Clip(text, maxPart)})
 		}
 	}
 	part("title", d.Title)

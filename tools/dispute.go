@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
@@ -88,12 +89,12 @@ func label(e ken.Evidence) string {
 	parts := []string{string(e.Kind)}
 	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
 		if s != "" {
-			parts = append(parts, truncate(s, 200))
+			parts = append(parts, analysis.Clip(s, 200))
 			break
 		}
 	}
 	if e.Detail != "" {
-		parts = append(parts, truncate(e.Detail, 200))
+		parts = append(parts, analysis.Clip(e.Detail, 200))
 	}
 	return strings.Join(parts, " ")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
@@ -202,7 +203,7 @@ func entityShow() Tool {
 }
 
 func (c *Call) showEntity(v *entity.View) *entityResult {
-	out := &entityResult{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: truncate(neutralize(v.About), maxItem),
+	out := &entityResult{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: analysis.Clip(neutralize(v.About), maxItem),
 		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []ruleView{}, Aspects: []aspectView{}, Dependencies: c.showLinks(v.Dependencies),
 		Dependents: c.showLinks(v.Dependents), Tasks: []taskView{}, More: max(0, len(v.Constraints)-maxRules)}
 	for _, r := range v.Constraints[:min(len(v.Constraints), maxRules)] {

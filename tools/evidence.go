@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
 	"github.com/kenlayer/ken/internal/harvest/finding/shell"
@@ -205,7 +206,7 @@ func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, 
 		return e, "git does not know commit " + clip(hash) + " in the project", nil
 	}
 	full, subject, _ := strings.Cut(strings.TrimSpace(string(out)), "\x00")
-	return ken.FromGitHistory("", full, truncate(subject, 200)), "", nil
+	return ken.FromGitHistory("", full, analysis.Clip(subject, 200)), "", nil
 }
 
 // recordedRuns finds the commands that ran in the caller's session, if its messages are journaled.
@@ -273,7 +274,7 @@ func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evide
 			case !t.Passed:
 				return e, "the test failed when it ran last", nil
 			default:
-				return ken.FromTestResult(t.Name, truncate(collapseSpaces(call.Command), 200)), "", nil
+				return ken.FromTestResult(t.Name, analysis.Clip(collapseSpaces(call.Command), 200)), "", nil
 			}
 		}
 	}

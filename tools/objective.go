@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/code/objective"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
@@ -114,7 +115,7 @@ func (o *objectiveView) write(p *Page) {
 		p.Line("problem: " + s)
 	}
 	if o.Description != "" {
-		p.Part("description", []string{truncate(o.Description, maxItem)})
+		p.Part("description", []string{analysis.Clip(o.Description, maxItem)})
 	}
 	var left, done []string
 	for i := range o.Tasks {
@@ -198,7 +199,7 @@ func (l *objectiveListResult) Write(p *Page) {
 		o := &l.Objectives[i]
 		lines[i] = o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 		if o.Next != "" {
-			lines[i] += "; next: " + truncate(o.Next, maxName)
+			lines[i] += "; next: " + analysis.Clip(o.Next, maxName)
 		}
 	}
 	addList(p, "objectives", lines)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // MaxText is the maximum length of an answer for a model, in code points, including its frame. It
@@ -35,7 +36,7 @@ type Page struct {
 // Line adds a line of Ken's own text. Text of others in it can't close the frame. Lines come before
 // all items.
 func (p *Page) Line(s string) {
-	s = truncate(neutralize(strings.Join(strings.Fields(s), " ")), maxItem)
+	s = analysis.Clip(neutralize(strings.Join(strings.Fields(s), " ")), maxItem)
 	n := utf8.RuneCountInString(s) + 1
 	if p.chars+n > MaxText-reserved {
 		return
@@ -140,14 +141,6 @@ func (c *claimView) item() string {
 // neutralize makes text of others harmless in one of Ken's lines.
 func neutralize(s string) string { return guardrail.Neutralize(guardrail.Sanitize(s)) }
 
-// truncate returns at most most code points of s.
-func truncate(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
-}
-
 // shortID returns the end of an id, which identifies it well enough: the beginning is the time.
 func shortID(id string) string { return id[max(0, len(id)-8):] }
 
@@ -171,7 +164,7 @@ func Explain(err error) string {
 	if hint := ken.Hint(err); hint != "" {
 		b.WriteString("\nTry: " + hint)
 	}
-	return truncate(neutralize(b.String()), maxExplained)
+	return analysis.Clip(neutralize(b.String()), maxExplained)
 }
 
 // isInternal reports whether the caller can't correct the error.

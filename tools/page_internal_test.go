@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 func claim(i int, text string) *claimView {
@@ -77,7 +78,7 @@ func FuzzItem(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, source, heading string) {
 		c := claim(1, "")
-		c.Text, c.Source, c.Heading = truncate(strings.TrimSpace(neutralize(text)), maxItem), oneLine(source, maxSource), oneLine(heading, maxHeading)
+		c.Text, c.Source, c.Heading = analysis.Clip(strings.TrimSpace(neutralize(text)), maxItem), oneLine(source, maxSource), oneLine(heading, maxHeading)
 		p := &Page{}
 		p.claim(c)
 		got := p.text()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -249,7 +250,7 @@ func memoryStats() Tool {
 				}
 				v := c.r.layer.Operator().View(k)
 				out.Claims++
-				out.Kinds[truncate(string(k.Kind), 64)]++
+				out.Kinds[analysis.Clip(string(k.Kind), 64)]++
 				out.Statuses[string(k.Status)]++
 				out.Tiers[v.Tier.String()]++
 				out.Trust[v.Trust.String()]++

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
@@ -365,19 +366,10 @@ func expected(s *jsonschema.Schema) string {
 
 // suggest returns a hint with the most similar name; "" if none is similar.
 func suggest(got string, names []string) string {
-	if len(got) > 64 {
-		return ""
+	if best := spelling.Nearest(got, names); best != "" {
+		return "; did you mean " + best + "?"
 	}
-	best, at := "", 1+len(got)/3
-	for _, name := range names {
-		if d := spelling.Distance(got, name); d <= at && (best == "" || d < at) {
-			best, at = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return ""
 }
 
 func enumNames(enum []any) []string {
@@ -403,10 +395,4 @@ func quoteValue(v any) string {
 	return clip(fmt.Sprint(v))
 }
 
-func clip(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return analysis.Clip(s, 60) }

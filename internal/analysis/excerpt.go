@@ -233,3 +233,18 @@ func (e *excerpt) String() string {
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
+
+// Clip returns s if it has at most most characters. Otherwise it returns the beginning, in which an
+// ellipsis is the last of them.
+func Clip(s string, most int) string {
+	end, n := 0, 0
+	for i := range s {
+		if n == most-1 {
+			end = i
+		}
+		if n++; n > most {
+			return strings.TrimRight(s[:end], " ") + "…"
+		}
+	}
+	return s
+}

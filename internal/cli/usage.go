@@ -132,17 +132,7 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 // nearest returns the name that a misspelled one probably means, or "". The name differs in at
 // most one letter in three, or is the only one with this beginning.
 func nearest(given string, names []string) (best string) {
-	const longest = 64
-	if len(given) > longest {
-		return ""
-	}
-	least := max(1, len(given)/3) + 1
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := spelling.Distance(given, n); d < least {
-			best, least = n, d
-		}
-	}
-	if best != "" {
+	if best = spelling.Nearest(given, names); best != "" {
 		return best
 	}
 	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return given == "" || !strings.HasPrefix(n, strings.ToLower(given)) })

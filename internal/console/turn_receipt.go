@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/retriever"
@@ -225,11 +226,7 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 func shortLabel(heading, text string) string {
 	const most = 120
 	s := cmp.Or(heading, text[:min(len(text), 8*most)])
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most-1]) + "…"
-	}
-	return s
+	return analysis.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " "), most)
 }
 
 // retrieverOrder is the order of the retrievers in charts.

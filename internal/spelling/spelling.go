@@ -1,7 +1,34 @@
 // Package spelling compares names that users type, to suggest the one that they meant.
 package spelling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Nearest returns the name that was probably meant, or "": at most one letter in three differs. Of
+// equally similar names it returns the one with the longest common prefix.
+func Nearest(given string, names []string) (best string) {
+	const longest = 64
+	if len(given) > longest {
+		return ""
+	}
+	least, common := max(1, len(given)/3)+1, 0
+	for _, n := range slices.Sorted(slices.Values(names)) {
+		if more := utf8.RuneCountInString(n) - utf8.RuneCountInString(given); max(more, -more) > least {
+			continue // the distance is not smaller than this difference
+		}
+		d, prefix := Distance(given, n), 0
+		for prefix < min(len(given), len(n)) && given[prefix] == n[prefix] {
+			prefix++
+		}
+		if d < least || d == least && best != "" && prefix > common {
+			best, least, common = n, d, prefix
+		}
+	}
+	return best
+}
 
 // Distance returns the number of letters to insert, delete, replace or swap with their
 // neighbour to get from a to b (optimal string alignment), ignoring case.

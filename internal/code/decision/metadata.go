@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -282,7 +283,7 @@ func (d *document) check() {
 	}
 }
 
-func clipQuote(s string) string { return `"` + shorten(s, 60) + `"` }
+func clipQuote(s string) string { return `"` + analysis.Clip(s, 60) + `"` }
 
 // page is one Markdown file in a folder of decisions. It is immutable.
 type page struct {

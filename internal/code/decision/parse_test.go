@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/race"
 )
 
@@ -225,7 +226,7 @@ func TestParseBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, problems := Parse("adr/0012-use-x.md", []byte(tt.src))
 			if r.Status != tt.status || r.Title.Text != "Use X" || r.Number != 12 || !r.Decision.Found() {
-				t.Errorf("not all was read: %q, %q, %q", r.Status, r.Title.Text, shorten(r.Decision.Text, 50))
+				t.Errorf("not all was read: %q, %q, %q", r.Status, r.Title.Text, analysis.Clip(r.Decision.Text, 50))
 			}
 			found := false
 			for _, p := range problems {

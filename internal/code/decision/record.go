@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/store/clean"
 )
@@ -161,7 +162,7 @@ func Claim(r Record) (ken.Claim, error) {
 		at = r.ModTime
 	}
 	body, err := json.Marshal(Body{Handle: r.Handle, Status: r.Status, Archived: r.Archived,
-		StatusText: cleanText(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
+		StatusText: cleanText(analysis.Clip(stripMarkup(r.StatusText.Text), maxClaimTitle)), Deciders: cleaned(r.Deciders), Governs: cleaned(r.Governs),
 		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)})
 	if err != nil {
 		return ken.Claim{}, err
@@ -237,7 +238,7 @@ func headline(r Record) string {
 		}
 		h += " (" + status + ")"
 	}
-	return cleanText(shorten(h, maxClaimTitle))
+	return cleanText(analysis.Clip(h, maxClaimTitle))
 }
 
 // claimText returns the text of a claim. The decision comes first, because it must remain if a block is shortened.

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/projectfile"
 )
@@ -158,7 +159,7 @@ type optionReader struct {
 }
 
 func (r *optionReader) start(title string, no int, text string) {
-	title = shorten(strings.TrimSpace(strings.TrimRight(stripMarkup(title), " .:–—-")), maxTitle)
+	title = analysis.Clip(strings.TrimSpace(strings.TrimRight(stripMarkup(title), " .:–—-")), maxTitle)
 	title, marked := strings.CutSuffix(title, chosenSuffix)
 	if title == "" || len(r.out) >= maxOptions {
 		r.open = false
@@ -360,13 +361,6 @@ func sameFoldedTitle(x, y string) bool {
 		x, y = y, x
 	}
 	return x != "" && (x == y || len(x) >= 8 && strings.HasPrefix(y, x))
-}
-
-func shorten(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
 }
 
 // Archive moves a record that is superseded, deprecated or rejected into the folder archive next to it. It adjusts

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/clean"
 )
 
@@ -123,9 +124,5 @@ func fitItems(label string, items []string, room int) string {
 // promptLine makes a text safe for a prompt: one line, bounded, without anything that could close the surrounding
 // frame.
 func promptLine(s string, most int) string {
-	s = oneLine(guardrail.Neutralize(clean.Text(s)))
-	if utf8.RuneCountInString(s) > most {
-		s = strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
-	}
-	return s
+	return analysis.Clip(oneLine(guardrail.Neutralize(clean.Text(s))), most)
 }

@@ -181,21 +181,7 @@ func (d *draft) closestToken(t Token) string {
 		}
 		slices.Sort(d.products)
 	}
-	return nearest(t.String(), d.products)
-}
-
-// nearest returns the entry of all that is most similar to s; "" if none is: at most a third of the letters may differ.
-func nearest(s string, all []string) (best string) {
-	lowest := len(s)/3 + 1
-	for _, a := range all {
-		if n := len(a) - len(s); n >= lowest || -n >= lowest {
-			continue
-		}
-		if n := spelling.Distance(s, a); n < lowest {
-			best, lowest = a, n
-		}
-	}
-	return best
+	return spelling.Nearest(t.String(), d.products)
 }
 
 // Mermaid returns the plan as a Mermaid flowchart, for Markdown viewers that support it. Agents are boxes, grouped by

@@ -12,7 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/components"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // Agent is one participant in a plan.
@@ -131,7 +133,7 @@ func (p *Plan) unknown(name string) error {
 	for _, s := range p.Steps() {
 		names = append(names, s.Agent.Name)
 	}
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		e.Try = "Did you mean " + near + "?"
 	}
 	return e
@@ -336,9 +338,5 @@ func (t Token) check() error {
 }
 
 func invalidToken(s, msg, try string) error {
-	const limit = 60
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q %s", s, msg), Try: try}
+	return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q %s", analysis.Clip(s, 60), msg), Try: try}
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/sourcemap"
@@ -209,11 +210,7 @@ func (s span) trim(lines []line) span {
 
 // clip shortens s to at most n characters on one line, with an ellipsis.
 func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
+	return analysis.Clip(strings.Join(strings.Fields(s), " "), n)
 }
 
 // cutGo cuts a Go file by declaration, each with its doc comment. It returns false for a file that can't be parsed. The

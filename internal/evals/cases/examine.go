@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/spelling"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -165,7 +165,7 @@ func (m *Matcher) where(text string) string {
 	}
 	for l := range strings.Lines(text) {
 		if m.in(l) {
-			return "in the block: " + short(strings.TrimSpace(l), 200)
+			return "in the block: " + analysis.Clip(strings.TrimSpace(l), 200)
 		}
 	}
 	return "in the block, over several lines"
@@ -248,22 +248,6 @@ func ran(r *ken.Receipt) string {
 	return "mode " + string(r.Mode)
 }
 
-// nearest returns the known name that was most likely meant: name itself, else the one
-// with the smallest number of changed letters, at most one in three. "" means that
-// there is none.
-func nearest(name string, known []string) string {
-	best, least := "", len(name)/3+1
-	for _, k := range known {
-		if k == name {
-			return k
-		}
-		if d := spelling.Distance(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
 // hit is the result of a search for a claim without floor and limits.
 type hit struct {
 	rank    int // from 1; 0 if not found
@@ -326,7 +310,7 @@ func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }
 
 // headline returns a short description of a claim.
 func headline(heading, text string) string {
-	return fmt.Sprintf("%q", short(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
+	return fmt.Sprintf("%q", analysis.Clip(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
 }
 
 // signals returns the signals of the turn; nil if they were not read.

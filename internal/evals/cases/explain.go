@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/evals/generate"
+	"github.com/kenlayer/ken/internal/spelling"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -115,7 +116,7 @@ func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try s
 				keys = append(keys, c.Key)
 			}
 		}
-		if near := nearest(m.Key, keys); near != "" {
+		if near := spelling.Nearest(m.Key, keys); near != "" {
 			return append(have, e.bestFound()...), "Did you mean the key " + near + "?"
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/plainyaml"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // MaxBytes is the maximum size of a file of cases.
@@ -182,12 +185,11 @@ func (r *reader) entries(path string, n ast.Node, known []string) map[string]ast
 
 // known records an error for an unknown key, with the nearest known key.
 func (r *reader) known(key *ast.StringNode, path string, known []string) {
-	try := "Use one of " + strings.Join(known, ", ") + "."
-	switch near := nearest(key.Value, known); near {
-	case key.Value:
+	if slices.Contains(known, key.Value) {
 		return
-	case "":
-	default:
+	}
+	try := "Use one of " + strings.Join(known, ", ") + "."
+	if near := spelling.Nearest(key.Value, known); near != "" {
 		try = "Use " + near + "."
 	}
 	r.wrong(key, join(path, key.Value), "unknown key", try)
@@ -308,20 +310,12 @@ func describe(n ast.Node) string {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		return "an anchor, alias or tag"
 	case *ast.StringNode:
-		return strconv.Quote(short(n.Value, 60))
+		return strconv.Quote(analysis.Clip(n.Value, 60))
 	case *ast.LiteralNode:
 		return "a text"
 	}
 	if tk := n.GetToken(); tk != nil {
-		return short(tk.Value, 60)
+		return analysis.Clip(tk.Value, 60)
 	}
 	return "the value"
-}
-
-// short cuts a text after n code points.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
@@ -260,12 +261,5 @@ func ParseTime(s string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(shorten(s))))
-}
-
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return s
+	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(analysis.Clip(s, 60))))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/retriever/knownitem"
 	"github.com/kenlayer/ken/internal/store/clean"
 )
@@ -128,10 +129,7 @@ const maxNote = 4000
 // case the store contains a secret.
 func (s *Set) note(id string) string {
 	c := s.wanted[id]
-	text := clean.Text(c.Text) // cleaned before it is cut, so that no secret is cut in two and missed
-	if r := []rune(text); len(r) > maxNote {
-		text = string(r[:maxNote]) + "…"
-	}
+	text := analysis.Clip(clean.Text(c.Text), maxNote) // cleaned before it is cut, so that no secret is cut in two and missed
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

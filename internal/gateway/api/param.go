@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
@@ -122,7 +123,7 @@ func unknownParam(name string, params []*param) error {
 		names[i] = p.name
 	}
 	try := "Leave it out; there are no parameters here."
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		try = "Did you mean " + near + "?"
 	} else if len(names) > 0 {
 		slices.Sort(names)
@@ -131,38 +132,15 @@ func unknownParam(name string, params []*param) error {
 	return invalid(printable(name, 60), "unknown parameter", try)
 }
 
-// nearest returns the most similar name; "" if none is similar. Of equally similar names it prefers
-// the longest common prefix.
-func nearest(given string, names []string) (best string) {
-	if len(given) > 64 {
-		return ""
-	}
-	least, alike := max(1, len(given)/3)+1, 0
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		d, begins := spelling.Distance(given, n), 0
-		for begins < min(len(given), len(n)) && given[begins] == n[begins] {
-			begins++
-		}
-		if d < least || d == least && best != "" && begins > alike {
-			best, least, alike = n, d, begins
-		}
-	}
-	return best
-}
-
 // printable makes text of a request safe for an answer: it shortens it and replaces control
 // characters.
 func printable(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
+	return analysis.Clip(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !strconv.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, s)
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	}, s), most)
 }
 
 func invalid(field, msg, try string) error {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 func hasBody(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
@@ -181,7 +182,7 @@ func (dec bodyReader) checkMembers(t reflect.Type, path string, depth int) error
 
 func unknownField(at, name string, fields map[string]reflect.Type) error {
 	try := "Leave it out."
-	if near := nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
+	if near := spelling.Nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
 		try = "Did you mean " + near + "?"
 	}
 	return invalid(printable(at, 120), "unknown field", try)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // route defines one route: how it is served and documented.
@@ -86,7 +87,7 @@ func (*API) Serves(path string) bool {
 
 // meant reports whether a part of a path is name, misspelled or in the singular.
 func meant(given, name string) bool {
-	return given == name || nearest(given, []string{name}) != "" ||
+	return given == name || spelling.Nearest(given, []string{name}) != "" ||
 		strings.HasSuffix(name, "ies") && strings.TrimSuffix(given, "y") == strings.TrimSuffix(name, "ies")
 }
 
