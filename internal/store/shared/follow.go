@@ -46,16 +46,16 @@ type tenure struct {
 }
 
 // begin takes an owner's lease and brings the folder up to date with the log. When it returns, no
-// earlier holder of the owner can write to the log any more. token is what other nodes must send to
-// connect; comes is tenure.comes. Errors: ken.ErrHeld while a living node has the lease; one that
-// wraps a bolt.AwayError for an owner in another place.
-func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
+// earlier holder of the owner can write to the log any more. token and lease are those of take; comes
+// is tenure.comes. Errors: those of take; one that wraps a bolt.AwayError for an owner in another
+// place.
+func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string, lease commitlog.Lease) (*tenure, error) {
 	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, serves: true, era: n.currentEra(), fenced: make(chan struct{})}
 	err := t.stillAway(ctx, lock)
 	if err != nil {
 		return nil, err
 	}
-	if t.lease, err = n.take(ctx, owner, token); err != nil {
+	if t.lease, err = n.take(ctx, owner, token, lease); err != nil {
 		return nil, err
 	}
 	t.life, t.end = context.WithCancel(context.Background())
@@ -230,12 +230,16 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	if err = cmp.Or(err, t.readable(lock)); err != nil {
 		return end, false, err
 	}
-	last, err := log.Last(ctx, t.owner)
-	if err != nil {
-		return end, false, err
-	}
+	var last uint64
+	var lastErr error
+	var asked sync.WaitGroup
+	asked.Go(func() { last, lastErr = log.Last(ctx, t.owner) })
 	snapshot, r, err := log.Snapshot(ctx, t.owner)
-	if err != nil {
+	asked.Wait()
+	if err == nil && lastErr != nil && r != nil {
+		err = r.Close()
+	}
+	if err = errors.Join(lastErr, err); err != nil {
 		return end, false, err
 	}
 	restored := false

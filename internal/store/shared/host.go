@@ -20,6 +20,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
@@ -43,7 +44,7 @@ type host struct {
 }
 
 // hold locks the folder, starts the server and opens the store. The error is ken.ErrHeld if another
-// process holds the store.
+// process holds the store: a heldElsewhere if it is another node.
 func (s *ownerConn) hold() (*role, error) {
 	o := s.w.store(s.owner)
 	h := &host{s: s, token: newToken()}
@@ -55,9 +56,14 @@ func (s *ownerConn) hold() (*role, error) {
 		h.server.Progress(stage, done, total)
 		tell(stage, done, total)
 	}
+	var lease commitlog.Lease
 	if n != nil {
-		if _, another, err := n.holder(s.ctx, s.owner); err != nil || another {
+		l, another, err := n.holder(s.ctx, s.owner)
+		if err != nil {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
+		}
+		if lease = l; another {
+			return nil, &heldElsewhere{lease, bolt.HeldError(s.dir)}
 		}
 	}
 	select {
@@ -80,7 +86,7 @@ func (s *ownerConn) hold() (*role, error) {
 	}
 	if n == nil {
 		err = isHere(h.lock, s.dir, s.owner)
-	} else if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner)); err == nil {
+	} else if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner), lease); err == nil {
 		n.router.Add(h.server)
 	}
 	if err != nil {
@@ -121,6 +127,14 @@ func (s *ownerConn) hold() (*role, error) {
 	}
 	return r, nil
 }
+
+// heldElsewhere is the error for an owner whose lease another node has, which is alive.
+type heldElsewhere struct {
+	lease commitlog.Lease
+	error // ken.ErrHeld
+}
+
+func (e *heldElsewhere) Unwrap() error { return e.error }
 
 // isHere returns an error if the folder's store must not be used without a node. Either the owner
 // has moved to another place, or the store is a copy of an engine's log. Writes to such a copy would

@@ -62,7 +62,7 @@ type sighting struct {
 	since  time.Time // when beats was last seen to change
 	looked time.Time // when the node was last read from the log
 	asked  time.Time // when Lives was last called for the node
-	gone   time.Time // when its machine last refused a connection to its address
+	gone   time.Time // when its machine last refused a connection to its address; zero for never
 }
 
 const (
@@ -122,6 +122,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.stop = stop
 	n.running.Go(func() { n.router.Serve(l) })
 	n.running.Go(func() { n.beats(life) })
+	n.running.Go(func() { n.observes(life) })
 	n.running.Go(func() { n.meets(life) })
 	return n, nil
 }
@@ -216,7 +217,7 @@ func loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// beats sends a beat every commitlog.Every, until ctx ends. After each it reads the other nodes.
+// beats sends a beat every commitlog.Every, until ctx ends.
 func (n *Node) beats(ctx context.Context) {
 	tick := time.NewTicker(commitlog.Every)
 	defer tick.Stop()
@@ -227,9 +228,6 @@ func (n *Node) beats(ctx context.Context) {
 			return
 		}
 		err := n.beatOnce(ctx)
-		if err == nil {
-			n.lookAtOthers(ctx)
-		}
 		if err != nil && !told && ctx.Err() == nil {
 			n.o.Logger.Warn("the engine of the store is not reached", "cause", err)
 		} else if err == nil && told {
@@ -283,7 +281,7 @@ func (n *Node) valid(era uint64) bool {
 
 // Lives reports whether a node is alive, as far as this node has observed. A node that the log lacks
 // is not alive. A node that is read for the first time is considered alive, and so is every node
-// that can't be read.
+// that can't be read. It makes no request for a node whose last beat was observed a moment ago.
 func (n *Node) Lives(ctx context.Context, id string) bool {
 	if id == n.o.ID {
 		return true
@@ -295,6 +293,9 @@ func (n *Node) Lives(ctx context.Context, id string) bool {
 		n.seen[id] = was
 	}
 	n.mu.Unlock()
+	if known && was.beats != 0 && time.Since(was.since) < commitlog.Gone {
+		return true
+	}
 	if !known || time.Since(was.looked) > lookEvery {
 		var err error
 		if was, err = n.look(ctx, id); err != nil {
@@ -302,7 +303,7 @@ func (n *Node) Lives(ctx context.Context, id string) bool {
 		}
 	}
 	silent := time.Since(was.since)
-	return was.beats != 0 && silent < commitlog.Dead && (silent < commitlog.Gone || time.Since(was.gone) > commitlog.Gone)
+	return was.beats != 0 && silent < commitlog.Dead && (silent < commitlog.Gone || was.gone.Before(was.since))
 }
 
 // look reads a node from the log, and records whether it has sent a beat since the last time.
@@ -326,23 +327,36 @@ func (n *Node) look(ctx context.Context, id string) (sighting, error) {
 	return was, nil
 }
 
-// lookAtOthers reads the observed nodes, so that this node knows for how long each has been silent.
-// It stops observing nodes that have left, and those that Lives was not called for during watched.
+// observes calls lookAtOthers every commitlog.Every, until ctx ends.
+func (n *Node) observes(ctx context.Context) {
+	tick := time.NewTicker(commitlog.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			n.lookAtOthers(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lookAtOthers reads the observed nodes, all at once, so that this node knows for how long each has
+// been silent. It stops observing nodes that have left, and those that Lives was not called for
+// during watched.
 func (n *Node) lookAtOthers(ctx context.Context) {
-	var ids []string
+	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid/2)
+	defer cancel()
+	var looks sync.WaitGroup
+	defer looks.Wait()
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	for id, s := range n.seen {
 		if s.beats == 0 || time.Since(s.asked) > watched {
 			delete(n.seen, id)
 			continue
 		}
-		ids = append(ids, id)
-	}
-	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, commitlog.Every)
-	defer cancel()
-	for _, id := range ids {
-		_, _ = n.look(ctx, id) // after an error it is read next time
+		looks.Go(func() { _, _ = n.look(ctx, id) }) // after an error it is read next time
 	}
 }
 
@@ -407,19 +421,14 @@ func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, ano
 	return l, err == nil && l.Node != "" && l.Node != n.o.ID && n.Lives(ctx, l.Node), err
 }
 
-// take takes an owner's lease for this node. token is what other nodes must send to connect. Errors:
-// ken.ErrHeld if another node that is alive has the lease, or takes it at the same time.
-func (n *Node) take(ctx context.Context, owner, token string) (commitlog.Lease, error) {
-	l, another, err := n.holder(ctx, owner)
-	if err != nil {
+// take takes an owner's lease for this node. l is the lease as holder returned it, of no other node
+// that is alive. token is what other nodes must send to connect. Errors: ken.ErrHeld if the lease
+// has changed since.
+func (n *Node) take(ctx context.Context, owner, token string, l commitlog.Lease) (commitlog.Lease, error) {
+	l.Node, l.Address, l.Token = n.o.ID, n.address, token
+	l, err := n.o.Log.SetLease(ctx, owner, l)
+	if !errors.Is(err, commitlog.ErrFenced) {
 		return l, err
-	}
-	if !another {
-		l.Node, l.Address, l.Token = n.o.ID, n.address, token
-		l, err = n.o.Log.SetLease(ctx, owner, l)
-		if !errors.Is(err, commitlog.ErrFenced) {
-			return l, err
-		}
 	}
 	return l, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node", owner), Try: "Try again."}
 }

@@ -192,7 +192,7 @@ func (s *ownerConn) findRole() (*role, error) {
 		if !unwritable && !away && !comes && !full && !behind && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
-		r, connect := s.join()
+		r, connect := s.join(err)
 		s.listenFor(connect)
 		switch {
 		case connect == nil:
@@ -280,7 +280,8 @@ func (s *ownerConn) readOnly(cause error) (*role, error) {
 var errNobody = errors.New("nobody serves the store")
 
 // join connects to the holder as a client. The holder is a process on this machine, or another node.
-func (s *ownerConn) join() (*role, error) {
+// held is the error of hold; if it has the lease, join does not read the lease again.
+func (s *ownerConn) join(held error) (*role, error) {
 	h, err := bolt.ReadHolder(s.dir), errNobody
 	if h.Address != "" {
 		var r *role
@@ -289,11 +290,15 @@ func (s *ownerConn) join() (*role, error) {
 		}
 	}
 	if n := s.w.o.Node; n != nil { // holder.json may be that of a killed process, so the lease counts as well
-		l, another, asked := n.holder(s.ctx, s.owner)
-		if asked != nil {
-			return nil, asked
+		elsewhere, another := errors.AsType[*heldElsewhere](held)
+		if !another {
+			l, lives, err := n.holder(s.ctx, s.owner)
+			if err != nil {
+				return nil, err
+			}
+			elsewhere, another = &heldElsewhere{lease: l}, lives
 		}
-		if another {
+		if l := elsewhere.lease; another {
 			return s.joinAt(bolt.Holder{Network: "tcp", Address: l.Address, Token: l.Token}, n.o.Client, l.Node)
 		}
 	}

@@ -119,61 +119,77 @@ func (l *Log) prepare(ctx context.Context) error {
 		}
 	}
 	name := func(part string) string { return l.o.Prefix + "_" + part }
-	err := l.prepareOne(ctx, func(ctx context.Context) (err error) {
-		l.stream, err = l.js.Stream(ctx, name("log"))
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			l.stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
+	var all sync.WaitGroup
+	var errs [5]error
+	all.Go(func() {
+		l.stream, errs[0] = prepareOne(ctx, l, func() (jetstream.Stream, error) { return l.find(ctx, name("log")) }, func(ctx context.Context) error {
+			_, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
 				Name: name("log"), Description: "What stores of ken commit, by owner", Subjects: []string{l.o.Prefix + ".log.*"},
 				Storage: jetstream.FileStorage, Replicas: replicas, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
 				Duplicates: 2 * time.Minute, DenyDelete: false, AllowDirect: false,
 			})
-		}
-		return err
-	})
-	bucket := func(part, what string) (kv jetstream.KeyValue) {
-		if err == nil {
-			err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
-				_, err = l.js.KeyValue(ctx, name(part))
-				if errors.Is(err, jetstream.ErrBucketNotFound) {
-					_, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
-				}
-				if err == nil {
-					kv, err = l.fromLeader(ctx, name(part))
-				}
-				return err
-			})
-		}
-		return kv
-	}
-	l.leases = bucket("leases", "Which node of ken writes for an owner")
-	l.nodes = bucket("nodes", "Nodes of ken that live")
-	l.index = bucket("snapshots_index", "Which snapshot of a store of ken counts")
-	if err == nil {
-		err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
-			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
-			if errors.Is(err, jetstream.ErrBucketNotFound) {
-				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "Snapshots that replace the beginning of a log of ken", Replicas: replicas})
-			}
 			return err
 		})
+	})
+	bucket := func(kv *jetstream.KeyValue, err *error, part, what string) {
+		all.Go(func() {
+			*kv, *err = prepareOne(ctx, l, func() (jetstream.KeyValue, error) { return l.fromLeader(ctx, name(part)) }, func(ctx context.Context) error {
+				_, err := l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
+				return err
+			})
+		})
 	}
-	return err
+	bucket(&l.leases, &errs[1], "leases", "Which node of ken writes for an owner")
+	bucket(&l.nodes, &errs[2], "nodes", "Nodes of ken that live")
+	bucket(&l.index, &errs[3], "snapshots_index", "Which snapshot of a store of ken counts")
+	all.Go(func() {
+		find := func(ctx context.Context) (jetstream.ObjectStore, error) {
+			return l.js.ObjectStore(ctx, name("snapshots"))
+		}
+		l.snapshots, errs[4] = prepareOne(ctx, l, func() (jetstream.ObjectStore, error) { return get(ctx, l, find) }, func(ctx context.Context) error {
+			_, err := l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "Snapshots that replace the beginning of a log of ken", Replicas: replicas})
+			return err
+		})
+	})
+	all.Wait()
+	return errors.Join(errs[:]...)
 }
 
-// prepareOne is like try, but also retries the errors that occur while another node creates the
-// same stream or bucket.
-func (l *Log) prepareOne(ctx context.Context, fn func(ctx context.Context) error) error {
+// prepareOne returns what find returns, after a call of create if it does not exist. It also retries
+// the errors that occur while another node creates the same stream or bucket.
+func prepareOne[T any](ctx context.Context, l *Log, find func() (T, error), create func(ctx context.Context) error) (v T, err error) {
 	for n := 0; ; n++ {
-		err := l.try(ctx, fn)
-		if n == prepareTries || !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return err
+		v, err = find()
+		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+			if err = l.try(ctx, create); err == nil {
+				v, err = find()
+			}
+		}
+		if n == prepareTries || !slices.ContainsFunc([]error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrBucketExists, jetstream.ErrStreamNameAlreadyInUse},
+			func(e error) bool { return errors.Is(err, e) }) {
+			return v, err
 		}
 		select {
 		case <-time.After(lastPause):
 		case <-ctx.Done():
-			return err
+			return v, err
 		}
 	}
+}
+
+// find returns a stream.
+func (l *Log) find(ctx context.Context, name string) (jetstream.Stream, error) {
+	return get(ctx, l, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, name) })
+}
+
+// get is try for a function with a result. An attempt should make one request: on a slow link there is
+// no time for a second one.
+func get[T any](ctx context.Context, l *Log, fn func(ctx context.Context) (T, error)) (v T, err error) {
+	err = l.try(ctx, func(ctx context.Context) (err error) {
+		v, err = fn(ctx)
+		return err
+	})
+	return v, err
 }
 
 // prepareTries is how often prepareOne retries, after lastPause each time.
@@ -183,17 +199,18 @@ const prepareTries = 40
 // that a snapshot or a node does not exist. If AllowDirect of the bucket is on, it turns it off. It
 // opens the bucket after that: one that was opened before would ask servers that do not answer.
 func (l *Log) fromLeader(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
-	s, err := l.js.Stream(ctx, "KV_"+bucket)
+	s, err := l.find(ctx, "KV_"+bucket)
 	if err != nil {
 		return nil, err
 	}
 	if c := s.CachedInfo().Config; c.AllowDirect {
 		c.AllowDirect = false
-		if _, err := l.js.UpdateStream(ctx, c); err != nil {
+		err := l.try(ctx, func(ctx context.Context) error { _, err := l.js.UpdateStream(ctx, c); return err })
+		if err != nil {
 			return nil, err
 		}
 	}
-	return l.js.KeyValue(ctx, bucket)
+	return get(ctx, l, func(ctx context.Context) (jetstream.KeyValue, error) { return l.js.KeyValue(ctx, bucket) })
 }
 
 // Pauses between two attempts.
@@ -363,7 +380,13 @@ func (l *Log) next(ctx context.Context, owner string, from uint64) (r commitlog.
 // Read implements commitlog.Log.
 func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
 	return func(yield func(commitlog.Record, error) bool) {
+		// The first record is requested together with the last one, as there are few most often.
+		begun := time.Now()
+		var r commitlog.Record // the next one; an earlier one or none if it is still to be requested
+		var asked sync.WaitGroup
+		asked.Go(func() { r, _ = l.next(ctx, owner, after+1) })
 		last, err := l.Last(ctx, owner)
+		asked.Wait()
 		if err != nil {
 			yield(commitlog.Record{}, err)
 			return
@@ -373,18 +396,19 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		}
 		var c jetstream.Consumer
 		for c == nil {
-			begun := time.Now()
 			for n := 0; n < singly && (n == 0 || time.Since(begun) < slowly); n++ {
-				r, err := l.next(ctx, owner, after+1)
-				if err != nil {
-					yield(r, err)
-					return
+				if r.Position <= after {
+					if r, err = l.next(ctx, owner, after+1); err != nil {
+						yield(r, err)
+						return
+					}
 				}
 				if !yield(r, nil) || r.Position >= last {
 					return
 				}
 				after = r.Position
 			}
+			begun = time.Now()
 			// While the servers elect the leader that creates consumers, read records one by one.
 			once, cancel := context.WithTimeout(ctx, tryWait)
 			c, err = l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{

@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,7 +62,8 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if err != nil {
 		return nil, err // without the password: see pgconn.ParseConfigError
 	}
-	c.ConnConfig.ConnectTimeout = tryWait
+	c.ConnConfig.ConnectTimeout = connectWait
+	c.ConnConfig.DialFunc = (&net.Dialer{Timeout: tryWait}).DialContext
 	c.MaxConns = max(c.MaxConns, 32)
 	c.HealthCheckPeriod = time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, c)
@@ -76,16 +78,13 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	return l, nil
 }
 
-// prepare creates the tables. A lock keeps two nodes from doing so at once, which would fail.
+// prepare creates the tables. A lock keeps two nodes from doing so at once, which would fail. All
+// statements are one request, which the server executes in one transaction.
 func (l *Log) prepare(ctx context.Context) error {
+	lock := "SELECT pg_advisory_xact_lock(hashtext('ken " + strings.ReplaceAll(l.schema, "'", "''") + "'));"
 	return l.try(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", "ken "+l.schema); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, fmt.Sprintf(tables, l.schema))
-			return err
-		})
+		_, err := l.pool.Exec(ctx, lock+fmt.Sprintf(tables, l.schema))
+		return err
 	})
 }
 
@@ -93,8 +92,12 @@ func (l *Log) prepare(ctx context.Context) error {
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
-	// tryWait limits one attempt, because a server that is down does not answer.
-	tryWait = time.Second
+	// tryWait limits the first attempt, because a server that is down does not answer. On a slow link
+	// a statement may take three round trips, so later attempts have slowWait.
+	tryWait  = time.Second
+	slowWait = 2 * time.Second
+	// connectWait limits the time to log in, which takes up to seven round trips.
+	connectWait = 4 * time.Second
 )
 
 // passes reports whether an error is temporary: the server does not answer, starts, stops, lacks
@@ -113,14 +116,14 @@ func passes(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err) || errors.Is(err, net.ErrClosed)
 }
 
-// try runs fn until it succeeds, returns a permanent error, or ctx ends. Each attempt is limited to
-// tryWait.
+// try runs fn until it succeeds, returns a permanent error, or ctx ends. An attempt should make one
+// request.
 func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
-	return l.tryWithin(ctx, tryWait, fn)
+	return l.tryWithin(ctx, slowWait, fn)
 }
 
-// tryWithin is like try, but the limit of an attempt doubles each time, up to longest. A large answer
-// may take long to arrive.
+// tryWithin is try with another limit: that of an attempt doubles each time, from tryWait up to
+// longest. A large answer may take long to arrive.
 func (l *Log) tryWithin(ctx context.Context, longest time.Duration, fn func(ctx context.Context) error) error {
 	wait := tryWait
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -280,61 +283,67 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return err
 }
 
-// Snapshot implements commitlog.Log. The reader returns the whole snapshot even if another one
-// replaces it meanwhile. It holds a transaction and a connection until it is closed.
-func (l *Log) Snapshot(ctx context.Context, owner string) (position uint64, r io.ReadCloser, err error) {
-	var tx pgx.Tx
-	var id uuid.UUID
-	err = l.try(ctx, func(ctx context.Context) (err error) {
-		if tx, err = l.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
-			return err
-		}
-		err = tx.QueryRow(ctx, l.sql("SELECT position, id FROM %s.snapshots WHERE owner = $1"), owner).Scan(&position, &id)
-		if err == nil {
-			return nil
-		}
-		_ = tx.Rollback(ctx)
-		tx = nil
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	if err != nil || tx == nil {
+// Snapshot implements commitlog.Log. The reader requests the snapshot at the first Read. From then on
+// it holds a transaction and a connection until it is closed, and returns the whole snapshot even if
+// another one replaces it meanwhile.
+func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
+	type current struct {
+		Position uint64
+		ID       uuid.UUID
+	}
+	c, err := first(query(ctx, l, pgx.RowToStructByPos[current], "SELECT position, id FROM %s.snapshots WHERE owner = $1", owner))
+	if err != nil || c.Position == 0 {
 		return 0, nil, err
 	}
-	return position, &snapshotReader{ctx: ctx, l: l, tx: tx, id: id}, nil
+	return c.Position, &snapshotReader{ctx: ctx, l: l, id: c.ID}, nil
 }
 
 // snapshotReader reads the parts of a snapshot one after another, in a read-only transaction.
 type snapshotReader struct {
 	ctx  context.Context //nolint:containedctx // an io.Reader takes none
 	l    *Log
-	tx   pgx.Tx
+	tx   pgx.Tx // nil before the first Read
 	id   uuid.UUID
 	part int    // the next part, from 0
 	rest []byte // of the last part, not yet returned by Read
 }
 
 // Read implements io.Reader.
-func (r *snapshotReader) Read(p []byte) (int, error) {
+func (r *snapshotReader) Read(p []byte) (n int, err error) {
+	if r.tx == nil {
+		err = r.l.try(r.ctx, func(ctx context.Context) error {
+			r.tx, err = r.l.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+			return err
+		})
+		if err != nil {
+			r.tx = nil
+			return 0, err
+		}
+	}
 	for len(r.rest) == 0 {
 		err := r.tx.QueryRow(r.ctx, r.l.sql("SELECT data FROM %s.snapshot_parts WHERE id = $1 AND part = $2"), r.id, r.part).Scan(&r.rest)
-		if errors.Is(err, pgx.ErrNoRows) {
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) && r.part == 0:
+			return 0, fmt.Errorf("%w: another snapshot has replaced it", commitlog.ErrUnreachable)
+		case errors.Is(err, pgx.ErrNoRows):
 			return 0, io.EOF
-		}
-		if err != nil {
+		case err != nil:
 			return 0, err
 		}
 		r.part++
 	}
-	n := copy(p, r.rest)
+	n = copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
 }
 
 // Close implements io.Closer.
-func (r *snapshotReader) Close() error { return r.tx.Rollback(context.WithoutCancel(r.ctx)) }
+func (r *snapshotReader) Close() error {
+	if r.tx == nil {
+		return nil
+	}
+	return r.tx.Rollback(context.WithoutCancel(r.ctx))
+}
 
 // Lease implements commitlog.Log.
 func (l *Log) Lease(ctx context.Context, owner string) (commitlog.Lease, error) {
