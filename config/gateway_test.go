@@ -52,6 +52,8 @@ func TestGatewayKeysThatAreRefused(t *testing.T) {
 		{"unknown right", "[{name: a, hash: '" + hash + "', rights: [all]}]", `gateway.keys[0].rights[0]: "all" is not chat, read, write, operate or upstream`},
 		{"an owner that is a path", "[{name: a, hash: '" + hash + "', owner: ../a}]", "gateway.keys[0].owner: "},
 		{"unknown field", "[{name: a, hash: '" + hash + "', admin: true}]", "gateway.keys[0].admin: unknown key"},
+		{"no model", "[{name: a, hash: '" + hash + "', models: []}]", "gateway.keys[0].models: the list is empty"},
+		{"no right", "[{name: a, hash: '" + hash + "', rights: []}]", "gateway.keys[0].rights: the list is empty"},
 		{"a field twice", "[{name: a, name: b, hash: '" + hash + "'}]", "gateway.keys[0].name: set twice"},
 		{"a field without a value", "[{name: , hash: '" + hash + "'}]", "gateway.keys[0].name: has no value"},
 		{"two of a name", "[{name: a, hash: '" + hash + "'}, {name: a, hash: '" + strings.Replace(hash, "0a", "0b", 1) + "'}]", "gateway.keys[1].name: a second key called"},

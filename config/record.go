@@ -88,6 +88,9 @@ func (r records[T]) read(n ast.Node) (v T, err error) {
 		}
 		seen[s.Value] = true
 		words, err := fields[i].words(it.Value())
+		if err == nil && len(words) == 0 { // left out, it would mean everything or the default
+			return v, refused(s.Value, "the list is empty", "Give a value, or leave "+s.Value+" out.")
+		}
 		if err == nil {
 			err = fields[i].set(words)
 		}
