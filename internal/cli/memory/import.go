@@ -274,6 +274,9 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 		if it.Err == nil && it.History == nil && !o.vouch {
 			it.Err = im.checkPersonsKey(ctx, &it.Claim)
 		}
+		if ctx.Err() != nil {
+			return // the error is no fault of the line
+		}
 		im.add(ctx, src.path, it.Line)
 	}
 	for it := range untilDone(ctx, readSource(in, src, o, &looks, &unknown)) {
