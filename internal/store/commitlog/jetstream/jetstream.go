@@ -182,8 +182,7 @@ func (l *Log) find(ctx context.Context, name string) (jetstream.Stream, error) {
 	return get(ctx, l, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, name) })
 }
 
-// get is try for a function with a result. An attempt should make one request: on a slow link there is
-// no time for a second one.
+// get is try for a function with a result.
 func get[T any](ctx context.Context, l *Log, fn func(ctx context.Context) (T, error)) (v T, err error) {
 	err = l.try(ctx, func(ctx context.Context) (err error) {
 		v, err = fn(ctx)
@@ -276,13 +275,20 @@ func unreachable(err error) error {
 }
 
 // try is retry with a limit of tryWait for each attempt. It wraps a temporary error with
-// commitlog.ErrUnreachable.
+// commitlog.ErrUnreachable. On a slow link an attempt has time for one request only: fn should make
+// no second one.
 func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
+	return l.tryWithin(ctx, tryWait, fn)
+}
+
+// tryWithin is try with another limit of an attempt, for calls of the client library that make several
+// requests.
+func (l *Log) tryWithin(ctx context.Context, limit time.Duration, fn func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return unreachable(l.retry(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, tryWait)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return fn(ctx)
 	}))

@@ -123,27 +123,33 @@ func (l *Log) Leave(ctx context.Context, id string) error {
 
 // Nodes implements commitlog.Log.
 func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
-	err = l.try(ctx, func(ctx context.Context) error {
-		keys, err := l.nodes.ListKeys(ctx)
+	var keys []string
+	err = l.tryWithin(ctx, patience, func(ctx context.Context) error {
+		all, err := l.nodes.ListKeys(ctx)
 		if err != nil {
 			return err
 		}
-		nodes = nil
-		for key := range keys.Keys() {
-			e, err := l.nodes.Get(ctx, key)
-			if errors.Is(err, jetstream.ErrKeyNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			n, err := readNode(e)
-			if err != nil {
-				return err
-			}
+		keys = nil
+		for key := range all.Keys() {
+			keys = append(keys, key)
+		}
+		return ctx.Err() // the channel is closed as well when ctx ends
+	})
+	for _, key := range keys {
+		var e jetstream.KeyValueEntry
+		if err == nil {
+			e, err = l.entry(ctx, l.nodes, key)
+		}
+		if err != nil {
+			break
+		}
+		if e == nil { // it has left meanwhile
+			continue
+		}
+		var n commitlog.Node
+		if n, err = readNode(e); err == nil {
 			nodes = append(nodes, n)
 		}
-		return nil
-	})
+	}
 	return nodes, err
 }

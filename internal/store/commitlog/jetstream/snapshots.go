@@ -183,7 +183,7 @@ func drain(r io.Reader) error {
 }
 
 func (l *Log) drop(ctx context.Context, name string) error {
-	return l.try(ctx, func(ctx context.Context) error {
+	return l.tryWithin(ctx, patience, func(ctx context.Context) error {
 		if err := l.snapshots.Delete(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
 			return err
 		}

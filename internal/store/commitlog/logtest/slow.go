@@ -27,7 +27,14 @@ func RunSlow(t *testing.T, engine string, open func(ctx context.Context, address
 	if got := k.read(log, ada, 0); len(got) != 1 {
 		t.Errorf("it reads %q", got)
 	}
-	k.must(log.Beat(k.ctx, commitlog.Node{ID: "n"}))
+	for _, id := range []string{"n1", "n2", "n3"} {
+		k.must(log.Beat(k.ctx, commitlog.Node{ID: id}))
+	}
+	once, stop := context.WithTimeout(t.Context(), 10*time.Second) // as long as a node waits for it
+	defer stop()
+	if all, err := log.Nodes(once); err != nil || len(all) != 3 {
+		t.Errorf("the nodes are %v, %v", all, err)
+	}
 	k.must(log.PutSnapshot(k.ctx, ada, at, strings.NewReader("a snapshot")))
 	position, r, err := log.Snapshot(k.ctx, ada)
 	k.must(err)
