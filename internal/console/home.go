@@ -190,12 +190,13 @@ const pendingMaxAge = 5 * time.Second
 const pendingCostShare = 10
 
 // pendingFor returns the latest counts of the visitor's owner. Every page waits a moment for new
-// ones; if they take longer, the page updates itself later.
+// ones. If they take longer, or if it is too early to count again, the page updates itself later.
 func (c *Console) pendingFor(v *visit) pendingCounts {
 	if v.pending == nil {
 		t := pendingCounts{}
 		if last := v.cachedPending(v.con.opts.Patience / 4); last != nil {
 			t = *last
+			v.refresh = v.refresh || t.failed == nil && t.seq < v.logSeq
 		}
 		if !v.principal.Can(access.Operate) {
 			t.Dead = 0

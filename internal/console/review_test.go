@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/consoletest"
@@ -23,6 +25,33 @@ func (p *page) order() (ids []string) {
 
 func waits(c *ken.Claim)   { c.Status = ken.StatusHypothesis }
 func pattern(c *ken.Claim) { c.Kind = ken.KindPattern }
+
+// While it is too early to count again, a page shows the old count and updates itself later.
+func TestCountOfCandidatesCatchesUp(t *testing.T) {
+	var at atomic.Int64
+	var step atomic.Int64
+	step.Store(int64(time.Hour)) // the first count takes hours
+	c := open(t, raced, func(s *setup) {
+		s.console.Now = func() time.Time { return now.Add(time.Duration(at.Add(step.Load()))) }
+	})
+	count := func() (text string, pending bool) {
+		_, p := get(t, c, "/console/review")
+		return strings.Fields(p.texts(`nav[aria-label=Sections] .badge`)[0])[0], p.has("[data-pending]")
+	}
+	before, pending := count()
+	if pending {
+		t.Fatal("the first count is pending")
+	}
+	step.Store(0)
+	c.learn(ken.DefaultOwner, "The mirror may be slow.", waits)
+	if now, pending := count(); now != before || !pending {
+		t.Errorf("too early: %s, was %s, pending %t", now, before, pending)
+	}
+	at.Add(int64(10_000 * time.Hour))
+	if now, pending := count(); now == before || pending {
+		t.Errorf("later: %s, was %s, pending %t", now, before, pending)
+	}
+}
 
 func TestReviewListsByReinforcement(t *testing.T) {
 	c := open(t)
