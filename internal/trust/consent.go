@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // Consent is a user's consent to what a project's configuration would do.
@@ -64,7 +66,7 @@ func Give(root, file, hash string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return write(path, append(b, '\n'))
+	return durable.WriteFile(path, append(b, '\n'))
 }
 
 // Revoke removes the consent to a project's configuration, and reports whether there was

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/durable"
 )
 
 const secretName = "secret"
@@ -76,18 +75,6 @@ func writeNew(path string, b []byte) error {
 	}
 	_, err = f.Write(b)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// write writes a file atomically, replacing an existing one.
-func write(path string, b []byte) error {
-	tmp, err := writeTemp(path, b)
-	if err != nil {
-		return err
-	}
-	if err := durable.Rename(tmp, path); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return nil
 }
 
 // writeTemp writes b to a new file beside path that only this user can read.

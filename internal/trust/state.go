@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // markName is the name of the mark in a state folder.
@@ -129,11 +131,11 @@ func madeKey(root, real, tracked string) string { return root + "\x00" + real + 
 // harmless are files that Ken creates in a state folder before there is a state. Their content is not trusted.
 var harmless = []string{".gitignore", ".objectives.lock", ".decisions.lock"}
 
-// isEmpty reports whether a folder contains nothing to trust.
+// isEmpty reports whether a folder contains nothing to trust. Another process may be writing the mark.
 func isEmpty(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.Type().IsRegular() || !slices.Contains(harmless, e.Name()) && !strings.HasPrefix(e.Name(), "."+markName+"-")
+		return !e.Type().IsRegular() || !slices.Contains(harmless, e.Name()) && !strings.HasPrefix(e.Name(), "."+markName+".")
 	})
 }
 
@@ -176,10 +178,10 @@ func markAs(root, dir string, adopted bool) error {
 		return err
 	}
 	places := marks(own, dir)
-	if err = write(places[0], append(b, '\n')); err == nil {
+	if err = durable.WriteFile(places[0], append(b, '\n')); err == nil {
 		return nil
 	}
-	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && write(places[1], append(b, '\n')) == nil {
+	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && durable.WriteFile(places[1], append(b, '\n')) == nil {
 		return nil // a read-only state is recognised by this mark
 	}
 	return fmt.Errorf("mark the state folder: %w", err)

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/trust"
 )
 
@@ -237,6 +239,25 @@ func TestARepositoryInHomeBringsNoUser(t *testing.T) {
 	}
 	if err := trust.Give(root, "x", "hash", time.Now()); !errors.Is(err, ken.ErrUnavailable) || trust.Given(root, "hash") {
 		t.Errorf("consent among what git brought: %v", err)
+	}
+}
+
+// While another process writes the mark, the folder of a new project is still its own.
+func TestAMarkThatIsBeingWritten(t *testing.T) {
+	someone(t)
+	root := t.TempDir()
+	state := filepath.Join(root, ".ken", "state")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := durable.Replace(filepath.Join(state, "made-here.json"), func(io.Writer) error {
+		if s := find(t, root, state); s.Dir != state || s.Foreign != "" {
+			t.Errorf("%+v", s)
+		}
+		return trust.Mark(root, state)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

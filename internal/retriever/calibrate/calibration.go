@@ -167,7 +167,7 @@ func Read(dir string) (*Calibration, error) {
 const maxFile = 1 << 20
 
 // Write writes c to an owner's folder, atomically.
-func (c *Calibration) Write(dir string) (err error) {
+func (c *Calibration) Write(dir string) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
@@ -175,21 +175,8 @@ func (c *Calibration) Write(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("write calibration: %w", err)
 	}
-	f, err := os.CreateTemp(dir, File+".*.tmp")
-	if err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, File), append(data, '\n')); err != nil {
 		return fmt.Errorf("write calibration: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("write calibration: %w", err), os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(append(data, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return durable.Rename(f.Name(), filepath.Join(dir, File))
+	return nil
 }

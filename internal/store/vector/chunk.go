@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/bits"
 	"os"
-	"path/filepath"
 
 	"github.com/viterin/vek/vek32"
 
@@ -116,11 +115,7 @@ func OpenFile(path string, o FileOptions) (*File, error) {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		var tmp string
-		if tmp, err = writeBeside(path, func(w io.Writer) error { _, err := w.Write(head.encode()); return err }); err == nil {
-			err = replace(tmp, path)
-		}
-		if err == nil {
+		if err = durable.WriteFile(path, head.encode()); err == nil {
 			file, err = os.OpenFile(path, os.O_RDWR, 0)
 		}
 	}
@@ -210,7 +205,7 @@ func (f *File) compact() error {
 	kept := make(map[Hash]int64, len(f.at))
 	end := f.head.size()
 	old := io.NewSectionReader(f.f, end, f.end-end)
-	tmp, err := writeBeside(f.path, func(w io.Writer) error {
+	err := durable.Replace(f.path, func(w io.Writer) error {
 		if _, err := w.Write(f.head.encode()); err != nil {
 			return err
 		}
@@ -230,48 +225,14 @@ func (f *File) compact() error {
 			kept[h] = end
 			end += int64(len(record))
 		}
-		return nil
+		return f.f.Close() // Windows replaces no open file
 	})
-	if err != nil {
-		return err
-	}
-	if err := f.f.Close(); err != nil { // Windows replaces no open file
-		return errors.Join(err, os.Remove(tmp))
-	}
-	replaced := replace(tmp, f.path)
-	if f.f, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil || replaced != nil {
-		return errors.Join(replaced, err)
+	_ = f.f.Close() // after an error, it may still be open
+	file, again := os.OpenFile(f.path, os.O_RDWR, 0)
+	if f.f = file; err != nil || again != nil {
+		return errors.Join(err, again)
 	}
 	f.at, f.end = kept, end
 	f.report.Compacted = true
 	return nil
-}
-
-// writeBeside writes a temporary file in the folder of path, syncs it, and returns its name. On
-// error, no file is left.
-func writeBeside(path string, write func(io.Writer) error) (tmp string, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return "", err
-	}
-	w := bufio.NewWriterSize(file, writeBytes)
-	if err = write(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
-}
-
-// replace atomically gives the file tmp the name path. On error, path is unchanged, and tmp is
-// removed.
-func replace(tmp, path string) error {
-	if err := durable.Rename(tmp, path); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return durable.Dir(filepath.Dir(path))
 }
