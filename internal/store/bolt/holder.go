@@ -210,7 +210,7 @@ func (l *Lock) Release() error {
 // nothing under its name. gone must be on the same file system and must not exist. The
 // lock is released.
 func (l *Lock) RemoveCopy(gone string) error {
-	if runtime.GOOS == "windows" { // no folder is renamed there in which a file is open
+	if !replacesOpenFiles { // nor is a folder renamed in which a file is open
 		if err := l.Release(); err != nil {
 			return err
 		}
@@ -247,13 +247,16 @@ func newDB(path string, o Options) (*bbolt.DB, error) {
 	return openDB(path, o)
 }
 
+// replacesOpenFiles reports whether the system renames and replaces files that are open. Tests set it.
+var replacesOpenFiles = runtime.GOOS != "windows"
+
 // takeOver puts the file of next, which has the name tmp, into the place of the file of old, which
 // has the name path. It returns the file that is there now: next, or that of old after an error.
 // next was removed then. The caller closes old if that is another one. The new file is locked
-// before the lock of the old one is released, except on Windows: it neither renames nor replaces
-// an open file, so both are closed there for a moment.
+// before the lock of the old one is released. Where open files can't be replaced, both are closed
+// first, and nobody has the lock for a moment.
 func takeOver(old, next *bbolt.DB, tmp, path string, o Options) (now *bbolt.DB, err error) {
-	if runtime.GOOS != "windows" {
+	if replacesOpenFiles {
 		if err := os.Rename(tmp, path); err != nil {
 			return old, errors.Join(err, next.Close(), os.Remove(tmp))
 		}
