@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -182,6 +183,19 @@ func (c *crew) restart(links []*proxy, to pace) {
 		c.t.Errorf("an owner paused for %v", longest)
 	} else {
 		c.t.Logf("the nodes were killed and started again, %v: the longest pause was %v", to.delay, longest)
+	}
+}
+
+// TestAnEngineFarAway uses engines that are 200 ms away.
+func TestAnEngineFarAway(t *testing.T) {
+	for name, start := range slowEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addresses, url, _ := start(t)
+			p := newProxy(t, addresses)
+			p.slow(pace{delay: 200 * time.Millisecond})
+			logtest.RunSlow(t, func(ctx context.Context) (commitlog.Log, error) { return openLog(ctx, url(p.url(""))) })
+		})
 	}
 }
 

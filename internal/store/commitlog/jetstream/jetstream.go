@@ -152,11 +152,11 @@ func (l *Log) prepare(ctx context.Context) error {
 		})
 	})
 	all.Wait()
-	return errors.Join(errs[:]...)
+	return cmp.Or(errs[:]...)
 }
 
 // prepareOne returns what find returns, after a call of create if it does not exist. It also retries
-// the errors that occur while another node creates the same stream or bucket.
+// after a contended error.
 func prepareOne[T any](ctx context.Context, l *Log, find func() (T, error), create func(ctx context.Context) error) (v T, err error) {
 	for n := 0; ; n++ {
 		v, err = find()
@@ -165,8 +165,7 @@ func prepareOne[T any](ctx context.Context, l *Log, find func() (T, error), crea
 				v, err = find()
 			}
 		}
-		if n == prepareTries || !slices.ContainsFunc([]error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrBucketExists, jetstream.ErrStreamNameAlreadyInUse},
-			func(e error) bool { return errors.Is(err, e) }) {
+		if n == prepareTries || !slices.ContainsFunc(contended, func(e error) bool { return errors.Is(err, e) }) {
 			return v, err
 		}
 		select {
@@ -190,6 +189,9 @@ func get[T any](ctx context.Context, l *Log, fn func(ctx context.Context) (T, er
 	})
 	return v, err
 }
+
+// contended are the errors that occur while another node creates the same stream or bucket.
+var contended = []error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrBucketExists, jetstream.ErrStreamNameAlreadyInUse}
 
 // prepareTries is how often prepareOne retries, after lastPause each time.
 const prepareTries = 40

@@ -41,13 +41,6 @@ func run(t *testing.T, n int) {
 func TestOneServer(t *testing.T)    { run(t, 1) }
 func TestThreeServers(t *testing.T) { run(t, 3) }
 
-// TestASlowLink uses a server that is far away.
-func TestASlowLink(t *testing.T) {
-	logtest.RunSlow(t, logtest.StartNATS(t, 1).Addresses()[0], func(ctx context.Context, address string) (commitlog.Log, error) {
-		return jetstream.Open(ctx, jetstream.Options{URL: "nats://" + address})
-	})
-}
-
 // TestManyBegin starts several nodes at the same time, with empty servers. All must work.
 func TestManyBegin(t *testing.T) {
 	url := logtest.StartNATS(t, 3).URL()

@@ -1,9 +1,7 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -28,13 +26,5 @@ func TestLog(t *testing.T) {
 			both[i] = l
 		}
 		return both[0], both[1]
-	})
-}
-
-// TestASlowLink uses a server that is far away.
-func TestASlowLink(t *testing.T) {
-	p := logtest.StartPostgres(t)
-	logtest.RunSlow(t, p.Address(), func(ctx context.Context, address string) (commitlog.Log, error) {
-		return postgres.Open(ctx, postgres.Options{URL: strings.Replace(p.URL(), p.Address(), address, 1)})
 	})
 }
