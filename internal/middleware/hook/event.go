@@ -132,11 +132,15 @@ const maxDepth = 8
 // read.
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
+// empty lists values without text. A field that has one may stand beside another that has the result.
+var empty = []string{"null", `""`, "[]", "{}"}
+
 // media lists the types of a tool's result whose content is no text.
 var media = []string{"image", "audio", "video", "pdf", "document"}
 
 // resultText returns the text of a tool's result, which may be a string, a list of parts or an object.
-// Parts with reasoning are left out, and the type stands for a part that is no text. Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
+// Parts with reasoning are left out. The type stands for a part that is no text. An object without
+// text is returned as JSON, as are values nested deeper than depth and all values after ctx has ended.
 func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -175,7 +179,7 @@ func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 		}
 		var parts []json.RawMessage
 		for _, name := range outputs {
-			if f := fields[name]; f != nil {
+			if f := fields[name]; f != nil && !slices.Contains(empty, string(f)) {
 				parts = append(parts, f)
 			}
 		}
