@@ -88,7 +88,7 @@ func (r records[T]) read(n ast.Node) (v T, err error) {
 		}
 		seen[s.Value] = true
 		words, err := fields[i].words(it.Value())
-		if err == nil && len(words) == 0 { // left out, it would mean everything or the default
+		if err == nil && len(words) == 0 { // an empty list would mean all, or the default
 			return v, refused(s.Value, "the list is empty", "Give a value, or leave "+s.Value+" out.")
 		}
 		if err == nil {

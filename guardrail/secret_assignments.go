@@ -24,7 +24,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 	if kind == "" && endsInShortName(s[from:end]) {
 		kind = "password"
 	}
-	inQuery := from > 0 && (s[from-1] == '?' || s[from-1] == '&')
+	inQuery := from > 0 && (s[from-1] == '?' || s[from-1] == '&') // of a URL
 	if kind == "" && inQuery && strings.EqualFold(s[from:end], "key") {
 		kind = "api-key"
 	}

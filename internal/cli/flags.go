@@ -36,22 +36,26 @@ func OnlySubcommands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// MaxArgs allows the named arguments; all are optional.
+// MaxArgs allows the named arguments. All are optional, and none may be empty.
 func MaxArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > len(names) {
 			return fmt.Errorf("%s: %q is one argument too many", cmd.Name(), args[len(names)])
 		}
-		for i, arg := range args {
-			if strings.TrimSpace(arg) == "" {
-				return fmt.Errorf("%s: %s is empty", cmd.Name(), names[i])
-			}
-		}
-		return nil
+		return notEmpty(cmd, args, names)
 	}
 }
 
-// ExactArgs requires exactly the named arguments, none of which is empty.
+func notEmpty(cmd *cobra.Command, args, names []string) error {
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" {
+			return fmt.Errorf("%s: %s is empty", cmd.Name(), names[i])
+		}
+	}
+	return nil
+}
+
+// ExactArgs requires exactly the named arguments. None may be empty.
 func ExactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -60,12 +64,7 @@ func ExactArgs(names ...string) cobra.PositionalArgs {
 		case len(args) > len(names):
 			return fmt.Errorf("%s: %q is one argument too many", cmd.Name(), args[len(names)])
 		}
-		for i, arg := range args {
-			if strings.TrimSpace(arg) == "" {
-				return fmt.Errorf("%s: %s is empty", cmd.Name(), names[i])
-			}
-		}
-		return nil
+		return notEmpty(cmd, args, names)
 	}
 }
 

@@ -87,7 +87,7 @@ var causes = []struct {
 	{"weight", strings.HasPrefix, "the agent's weight"},
 	{"no_question", strings.HasPrefix, "there is no user message"},
 	{"store", strings.HasPrefix, "store:"},
-	{"busy", strings.HasPrefix, "turn: too many"},
+	{"busy", strings.HasPrefix, "turn: too many are composed at once"},
 	{"breaker", strings.Contains, "stopped after"},
 	{"deadline", strings.Contains, "not there within"},
 	{"cancelled", strings.Contains, "the turn ended first"},

@@ -32,7 +32,7 @@ func (r *Row) Add(o *Row) {
 	r.Input += o.Input
 	r.Cached += o.Cached
 	r.Output += o.Output
-	r.Cost = math.Round((r.Cost+o.Cost)*1e9) / 1e9 // sums of decimals are not exact
+	r.Cost = math.Round((r.Cost+o.Cost)*1e12) / 1e12 // a binary sum of decimals is not exact
 	r.Unpriced += o.Unpriced
 	r.Unmetered += o.Unmetered
 	r.Estimated += o.Estimated

@@ -84,6 +84,17 @@ func TestBudgets(t *testing.T) {
 	shut(t, s)
 }
 
+// Costs are decimals, and their sums stay the ones that a person would write.
+func TestCostsAddUp(t *testing.T) {
+	var sum usage.Row
+	for _, cost := range []float64{0.1, 0.2, 0.000_000_000_1, 1234.567} {
+		sum.Add(&usage.Row{Cost: cost})
+	}
+	if want := 1234.867_000_000_1; sum.Cost != want {
+		t.Errorf("%.15v, want %v", sum.Cost, want)
+	}
+}
+
 // Rows are summed up by day, key, owner and model, and read again from the files.
 func TestRows(t *testing.T) {
 	dir, c := t.TempDir(), noon()
