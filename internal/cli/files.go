@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -96,33 +95,20 @@ func Replaceable(path string) (string, bool) {
 	return cmp.Or(real, path), err == nil
 }
 
-// ReplaceFile writes a temporary file and renames it to path once it is complete and on the
-// disk. Until then path keeps its old content.
-func ReplaceFile(path string, write func(io.Writer) error) (err error) {
+// ReplaceFile replaces the file of --out once write has written all of it and it is on the disk.
+func ReplaceFile(path string, write func(io.Writer) error) error {
 	path, ok := Replaceable(path)
 	if !ok {
 		return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--out", Msg: path + " is not a regular file",
 			Try: "Leave --out away to write to standard output."})
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	created := false
+	err := durable.Replace(path, 0o600, func(w io.Writer) error {
+		created = true
+		return write(w)
+	})
+	if err != nil && !created {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "--out", Msg: "create file", Err: err, Try: "Check that the folder is there and writable."}
 	}
-	defer func() {
-		if err != nil { // it matters more than an error of the removal
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := errors.Join(write(w), w.Flush(), f.Sync()); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", path, err)
-	}
-	if err := durable.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("put %s into place: %w", path, err)
-	}
-	return nil
+	return err
 }

@@ -75,7 +75,7 @@ func (h *history) save() error {
 	}
 	err := os.MkdirAll(filepath.Dir(h.path), 0o700)
 	if err == nil {
-		err = durable.WriteFile(h.path, []byte(b.String())) // only the user can read it
+		err = durable.WriteFile(h.path, []byte(b.String()), 0o600) // only the user can read it
 	}
 	if err != nil {
 		return fmt.Errorf("save chat history: %w", err)

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// WriteFile replaces a file atomically: after a crash it has its old content or b. The file
-// has mode 0600. Its folder must exist.
-func WriteFile(path string, b []byte) error {
-	return Replace(path, func(w io.Writer) error { _, err := w.Write(b); return err })
+// WriteFile replaces a file atomically: after a crash it has its old content or b. Its folder must
+// exist.
+func WriteFile(path string, b []byte, mode fs.FileMode) error {
+	return Replace(path, mode, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // Replace is WriteFile with what write writes. Until it returns, the folder also has a file with
 // the prefix ".NAME.".
-func Replace(path string, write func(w io.Writer) error) error {
+func Replace(path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // has mode 0600
 	if err != nil {
@@ -30,6 +30,9 @@ func Replace(path string, write func(w io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err = write(w); err == nil {
 		err = w.Flush()
+	}
+	if err == nil && mode != 0o600 {
+		err = f.Chmod(mode)
 	}
 	if err == nil {
 		err = f.Sync()

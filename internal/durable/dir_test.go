@@ -49,10 +49,10 @@ func TestRename(t *testing.T) {
 func TestReplaceFails(t *testing.T) {
 	dir, full := t.TempDir(), errors.New("the disk is full")
 	path := filepath.Join(dir, "a")
-	if err := WriteFile(path, []byte("old")); err != nil {
+	if err := WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Replace(path, func(w io.Writer) error {
+	err := Replace(path, 0o600, func(w io.Writer) error {
 		_, _ = io.WriteString(w, "new")
 		return full
 	})

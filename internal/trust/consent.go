@@ -66,7 +66,7 @@ func Give(root, file, hash string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(path, append(b, '\n'))
+	return durable.WriteFile(path, append(b, '\n'), 0o600)
 }
 
 // Revoke removes the consent to a project's configuration, and reports whether there was

@@ -178,10 +178,10 @@ func markAs(root, dir string, adopted bool) error {
 		return err
 	}
 	places := marks(own, dir)
-	if err = durable.WriteFile(places[0], append(b, '\n')); err == nil {
+	if err = durable.WriteFile(places[0], append(b, '\n'), 0o600); err == nil {
 		return nil
 	}
-	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && durable.WriteFile(places[1], append(b, '\n')) == nil {
+	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && durable.WriteFile(places[1], append(b, '\n'), 0o600) == nil {
 		return nil // a read-only state is recognised by this mark
 	}
 	return fmt.Errorf("mark the state folder: %w", err)

@@ -250,7 +250,7 @@ func TestAMarkThatIsBeingWritten(t *testing.T) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := durable.Replace(filepath.Join(state, "made-here.json"), func(io.Writer) error {
+	err := durable.Replace(filepath.Join(state, "made-here.json"), 0o600, func(io.Writer) error {
 		if s := find(t, root, state); s.Dir != state || s.Foreign != "" {
 			t.Errorf("%+v", s)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/configfile"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/trust"
 )
 
@@ -182,7 +183,7 @@ func checkLink(path string) error {
 
 // writeFile replaces a file atomically: readers see the old text or the new one. A link stays
 // a link, and a file keeps its permissions.
-func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
+func writeFile(path string, text []byte, mode fs.FileMode) error {
 	if err := checkLink(path); err != nil {
 		return err
 	}
@@ -192,23 +193,7 @@ func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(text); err == nil {
-		err = errors.Join(f.Chmod(mode), f.Sync(), f.Close())
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := durable.WriteFile(path, text, mode); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/internal/evals/report"
 	"github.com/kenlayer/ken/internal/evals/sweep"
@@ -292,44 +293,24 @@ func checkWritable(path string) error {
 	if path == "" {
 		return nil
 	}
-	f, err := newFile(&path)
+	real, ok := cli.Replaceable(path)
+	if !ok {
+		return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: path + " is not a regular file", Try: "Name a file."})
+	}
+	f, err := os.CreateTemp(filepath.Dir(real), "."+filepath.Base(real)+"-")
 	if err != nil {
-		return err
+		return &ken.Error{Code: ken.CodeNotFound, Msg: "write " + real, Err: err, Try: "Check the folder and its permissions."}
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// newFile makes a temporary file beside the one that path leads to, and sets path to that.
-func newFile(path *string) (*os.File, error) {
-	real, ok := cli.Replaceable(*path)
-	if !ok {
-		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: *path + " is not a regular file", Try: "Name a file."})
-	}
-	*path = real
-	f, err := os.CreateTemp(filepath.Dir(real), "."+filepath.Base(real)+"-")
-	if err != nil {
-		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: "write " + real, Err: err, Try: "Check the folder and its permissions."}
-	}
-	return f, nil
-}
-
-// writeFile writes a file under a temporary name and renames it, so that no reader
-// finds a partial file.
-func writeFile(path string, fn func(io.Writer) error) error {
-	f, err := newFile(&path)
-	if err != nil {
+// writeFile replaces a file that checkWritable accepts. No reader finds a partial file.
+func writeFile(path string, write func(io.Writer) error) error {
+	if err := checkWritable(path); err != nil {
 		return err
 	}
-	if err := fn(f); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	if err = errors.Join(f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
-	}
-	return nil
+	path, _ = cli.Replaceable(path)
+	return durable.Replace(path, 0o644, write)
 }
 
 func (a *commands) evalCompareCommand() *cobra.Command {

@@ -172,7 +172,7 @@ func (s *shared) announce(out io.Writer, url, key string) error {
 	s.at = sharedAddress{URL: url, Key: key, Hold: s.hold.Addr().String(), Token: rand.Text()}
 	line, err := json.Marshal(s.at)
 	if err == nil {
-		err = durable.WriteFile(s.file, line)
+		err = durable.WriteFile(s.file, line, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("announce the shared server: %w", err)

@@ -28,7 +28,7 @@ const (
 func Checkpoint(stateDir string) (string, error) {
 	err := os.MkdirAll(stateDir, 0o755)
 	if err == nil {
-		err = replace(stateDir, checkpointFile+".probe", func(io.Writer) error { return nil })
+		err = durable.WriteFile(filepath.Join(stateDir, checkpointFile+".probe"), nil, 0o600)
 	}
 	if err == nil {
 		err = remove(filepath.Join(stateDir, checkpointFile+".probe"))
@@ -93,13 +93,13 @@ func Save(stateDir string, m *table.Model, r Report) error {
 		err = remove(filepath.Join(stateDir, ReportFile))
 	}
 	if err == nil {
-		err = replace(stateDir, TableFile, func(w io.Writer) error {
+		err = durable.Replace(filepath.Join(stateDir, TableFile), 0o644, func(w io.Writer) error {
 			_, err := m.WriteTo(w)
 			return err
 		})
 	}
 	if err == nil {
-		err = replace(stateDir, ReportFile, func(w io.Writer) error {
+		err = durable.Replace(filepath.Join(stateDir, ReportFile), 0o644, func(w io.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
 			return enc.Encode(kept{Size: int64(m.Size()), Report: r})
@@ -130,29 +130,6 @@ func Remove(stateDir string) (bool, error) {
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// replace replaces a file atomically: it writes a temporary file, syncs and renames it.
-func replace(dir, name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(dir, name+".*.tmp")
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = durable.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		return errors.Join(err, remove(f.Name()))
 	}
 	return nil
 }

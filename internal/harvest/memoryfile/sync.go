@@ -194,17 +194,8 @@ func replace(path string, b []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", Name, err)
 	}
-	tmp, err := os.CreateTemp(dir, Name+".*")
-	if err != nil {
+	if err := durable.WriteFile(path, b, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", Name, err)
-	}
-	_, err = tmp.Write(b)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = durable.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", Name, err), os.Remove(tmp.Name()))
 	}
 	return nil
 }

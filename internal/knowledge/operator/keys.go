@@ -212,7 +212,7 @@ func (s *Keys) change(ctx context.Context, fn func([]Key) ([]Key, error)) (err e
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
 	b, err := json.MarshalIndent(keyFile{keys}, "", "  ")
 	if err == nil {
-		err = durable.WriteFile(s.path, append(b, '\n'))
+		err = durable.WriteFile(s.path, append(b, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write the keys: %w", err)

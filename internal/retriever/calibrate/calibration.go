@@ -175,7 +175,7 @@ func (c *Calibration) Write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write calibration: %w", err)
 	}
-	if err := durable.WriteFile(filepath.Join(dir, File), append(data, '\n')); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, File), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write calibration: %w", err)
 	}
 	return nil

@@ -341,7 +341,7 @@ func (l *Lock) Restore(r io.Reader, index bool) error {
 	}
 	db, err := openDB(tmp, l.o)
 	if err == nil {
-		if err = durable.WriteFile(filepath.Join(l.dir, restoredFile), nil); err != nil {
+		if err = durable.WriteFile(filepath.Join(l.dir, restoredFile), nil, 0o600); err != nil {
 			err = errors.Join(err, db.Close())
 		}
 	}

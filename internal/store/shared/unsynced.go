@@ -47,11 +47,11 @@ func leaveUnsynced(dir string) (may bool, err error) {
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, boot) {
 		return boot != nil, nil
 	}
-	return boot != nil, durable.WriteFile(path, boot)
+	return boot != nil, durable.WriteFile(path, boot, 0o600)
 }
 
 // synced records that all writes of a copy are on the disk.
-func synced(dir string) error { return durable.WriteFile(filepath.Join(dir, copyFile), nil) }
+func synced(dir string) error { return durable.WriteFile(filepath.Join(dir, copyFile), nil, 0o600) }
 
 // forgetCopy records that a folder's store is no longer a copy.
 func forgetCopy(dir string) error {

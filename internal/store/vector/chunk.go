@@ -115,7 +115,7 @@ func OpenFile(path string, o FileOptions) (*File, error) {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		if err = durable.WriteFile(path, head.encode()); err == nil {
+		if err = durable.WriteFile(path, head.encode(), 0o600); err == nil {
 			file, err = os.OpenFile(path, os.O_RDWR, 0)
 		}
 	}
@@ -205,7 +205,7 @@ func (f *File) compact() error {
 	kept := make(map[Hash]int64, len(f.at))
 	end := f.head.size()
 	old := io.NewSectionReader(f.f, end, f.end-end)
-	err := durable.Replace(f.path, func(w io.Writer) error {
+	err := durable.Replace(f.path, 0o600, func(w io.Writer) error {
 		if _, err := w.Write(f.head.encode()); err != nil {
 			return err
 		}

@@ -163,7 +163,7 @@ func save(path string, rows []Row) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, append(b, '\n')); err != nil {
+	if err := durable.WriteFile(path, append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keep usage: %w", err)
 	}
 	return nil
