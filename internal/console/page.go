@@ -72,7 +72,7 @@ func (v *visit) page(name string, p page) error {
 
 func (v *visit) render(name string, p page) ([]byte, error) {
 	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
-	f.Refresh = v.refresh
+	f.Refresh = v.refresh && p.Status < http.StatusBadRequest // an error page is not fetched again
 	if len(p.Live) > 0 {
 		f.State = v.pageState()
 	}

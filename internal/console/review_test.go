@@ -47,6 +47,9 @@ func TestCountOfCandidatesCatchesUp(t *testing.T) {
 	if now, pending := count(); now != before || !pending {
 		t.Errorf("too early: %s, was %s, pending %t", now, before, pending)
 	}
+	if status, p := get(t, c, "/console/claims/none"); status != http.StatusNotFound || p.has("[data-pending]") {
+		t.Errorf("an error page has status %d and updates itself: %t", status, p.has("[data-pending]"))
+	}
 	at.Add(int64(10_000 * time.Hour))
 	if now, pending := count(); now == before || pending {
 		t.Errorf("later: %s, was %s, pending %t", now, before, pending)
