@@ -41,7 +41,7 @@ func wordsOf(s string) []word {
 		core = strings.TrimRight(core, around)
 		w := word{start: start, end: start + len(core), comma: start+len(core) < end, code: code || ticks > 0}
 		if !w.code {
-			w.low = lower(core)
+			w.low = analysis.Standard(lower(core))
 		}
 		code = code != (ticks%2 == 1)
 		if r, _ := utf8.DecodeRuneInString(core); unicode.IsUpper(r) {
@@ -50,8 +50,25 @@ func wordsOf(s string) []word {
 		out = append(out, w)
 		i = end
 	}
+	for i := range out {
+		if out[i].low == "im" && out[i].end-out[i].start == 2 && sayIAm(out, i) {
+			out[i].low = "i'm"
+		}
+	}
 	return out
 }
+
+// sayIAm reports whether word i, "im", is "I'm" without its apostrophe and not a German preposition: a word that
+// only English has is next to it, or a form in -ing follows.
+func sayIAm(words []word, i int) bool {
+	next := low(words, i+1)
+	return afterIm[next] || traits[next] || beforeIm[low(words, i-1)] || len(next) > 4 && strings.HasSuffix(next, "ing")
+}
+
+var (
+	afterIm  = analysis.Set("a the not on at from with in using moving still also always never allergic based new good sure fine ok sorry glad happy done back off into married born")
+	beforeIm = analysis.Set("and but because since if when that think though tho so btw hey hi")
+)
 
 // around is the punctuation that is cut off at both ends of a word.
 const around = ".,;:!?()[]{}\"'*_~“”‘’`…—–-"
@@ -144,7 +161,8 @@ var (
 	openings = analysis.Set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
 		anyway anyways btw um uh hmm hm haha lol ha aw aww awww ooh whoa gosh great nice cool awesome amazing perfect thanks totally absolutely
 		definitely exactly honestly basically plus additionally furthermore moreover besides lastly finally first second third then man damn
-		now speaking agreed true indeed interesting sweet lovely wonderful fantastic`)
+		now speaking agreed true indeed interesting sweet lovely wonderful fantastic
+		nvm nevermind sry oops whoops ugh argh welp omg tbh fwiw ps psa fyi`)
 	longOpenings = list(`by the way, for what it's worth, to be honest, in fact, as you know, for your information, just so you know,
 		as i said, as i mentioned, on another note, on a different note, you know what, guess what, thank you, good to know, of course,
 		fair enough, one more thing, no worries, good point, makes sense, got it, oh and, and also, but also, i forgot to mention, i should mention that,
@@ -218,6 +236,7 @@ var (
 	manners   = analysis.Set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
 	choices   = list(`instead of, rather than, over, not, everywhere, in all, for all, in every, for every, only, style, in english, in german, in french`)
 	forNow    = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, this one, again, until i, until we, before i, just, here, first, below, above, following, attached`)
+	momentary = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, until i, until we`)
 	asksFor   = list(`could you please, could you kindly, can you please, can you kindly, would you please, would you kindly, will you please, could you, would you, will you, i want you to, i'd like you to, i would like you to, i need you to,
 		i'd appreciate it if you could, i would appreciate it if you could, it would be great if you could, it'd be great if you could, it would be nice if you could, it'd be nice if you could, i'd be grateful if you could, i'd prefer it if you could,
 		i'd appreciate it if you, i would appreciate it if you, i'd be grateful if you, i would be grateful if you, i'd prefer it if you, i would prefer it if you, it would be great if you, it'd be great if you, it would be nice if you, it'd be nice if you`)
@@ -311,7 +330,7 @@ var (
 // Words of the first and the second person.
 var (
 	self  = analysis.Set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ourselves let's")
-	other = analysis.Set("you you're you've you'd you'll your yours yourself u")
+	other = analysis.Set("you you're you've you'd you'll your yours yourself")
 )
 
 // mostDates bounds how many dates are added to a sentence.
