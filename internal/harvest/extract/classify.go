@@ -70,7 +70,7 @@ func judge(s *sentence, toAgent bool) verdict {
 		}
 	}
 	n := asksFor.starts(w) // "I'd appreciate it if you never sent …" is no hypothesis
-	if i := hypotheses.in(w); i >= 0 && i < 4 && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
+	if i := hypotheses.in(w); i >= 0 && i < 4 && !(toAgent && isStanding(w)) && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
 		return refused(reasonIf)
 	}
 	if toAgent {
@@ -247,7 +247,7 @@ func instruction(w []word) (verdict, bool) {
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
-	case consults(w):
+	case consults(w), isStanding(w):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true

@@ -212,7 +212,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 		c.open(l.present)
 		v = judge(c, l.toAgent)
 	}
-	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':') {
+	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':' || self[c.words[n].low] && c.words[n].low != "me" && c.words[n].low != "us" && n+2 < len(c.words)) {
 		c.cutTo(c.words[n].start)
 	}
 	var joined *sentence

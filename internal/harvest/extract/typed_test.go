@@ -23,6 +23,25 @@ func TestWordsAsPeopleTypeThem(t *testing.T) {
 	})
 }
 
+func TestOrdersThatLast(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"stop apologising", ""},
+		{"stop apologising in every reply", "instruction: User: Stop apologising in every reply"},
+		{"pls stop writing docstrings for tests", "instruction: User: Pls stop writing docstrings for tests"},
+		{"make sure the imports are sorted in each file", "instruction: User: Make sure the imports are sorted in each file"},
+		{"check with me before dropping tables", "instruction: User: Check with me before dropping tables"},
+		{"if you bump the parser, regenerate the fixtures", "instruction: User: If you bump the parser, regenerate the fixtures"},
+		{"remember i only review in the morning", "fact: User: I only review in the morning"},
+
+		{"stop the worker", ""},
+		{"stop writing that", ""},
+		{"make sure the server is up", ""},
+		{"ask me before you start now", ""},
+		{"if you change this, run it again", ""},
+		{"if you touch the parser, tests break", ""},
+	})
+}
+
 func TestLeadIns(t *testing.T) {
 	checkSaid(t, [][2]string{
 		{"alright, a bit of background before you begin. invoices are rendered with typst 0.12", "fact: Invoices are rendered with typst 0.12"},

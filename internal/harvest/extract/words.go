@@ -51,6 +51,9 @@ func wordsOf(s string) []word {
 		i = end
 	}
 	for i := range out {
+		if next := low(out, 1); i == 0 && out[i].low == "were" && (prepositions[next] || len(next) > 4 && strings.HasSuffix(next, "ing")) {
+			out[i].low = "we're"
+		}
 		if out[i].low == "im" && out[i].end-out[i].start == 2 && sayIAm(out, i) {
 			out[i].low = "i'm"
 		}
@@ -208,7 +211,7 @@ var imperatives = analysis.Set(`fix add write run create make update show tell g
 		plan schedule prepare design document note use do be have keep save store apply restart rerun retry reload undo redo copy paste
 		insert append wrap extend add handle validate confirm double-check proofread shorten expand elaborate clarify walk teach learn follow
 		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
-		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
+		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit regenerate rebuild recompile redeploy reindex reseed`)
 
 // imperativeNouns holds the imperatives that are also common nouns, as in "Build artifacts go to S3".
 var imperativeNouns = analysis.Set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download
@@ -216,7 +219,7 @@ var imperativeNouns = analysis.Set(`build test deploy search release update desi
 
 // Verbs by which a sentence that starts with such a noun is known: those of one thing, and those of several.
 var (
-	oneDoes  = analysis.Set("takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
+	oneDoes  = analysis.Set("got takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
 	manyDo   = analysis.Set("use need live happen go come belong depend require contain mean last expire begin stay sit hold keep get follow land cover serve include consist become rely start end run")
 	oneRunOn = analysis.Set("on at in every once through via from")
 	connects = analysis.Set("that which who where what how why if when whether because and so until while")
