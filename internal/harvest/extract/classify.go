@@ -150,7 +150,7 @@ func chatter(s *sentence) string {
 		return reasonTalk // "You should never …!", which is addressed to nobody
 	case low(w, len(w)-1) == "please" && intends.in(w) >= 0:
 		return reasonRequest
-	case !bound && (outages.in(w) >= 0 || wasDown(w) || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case !bound && (isStuck(w) || outages.in(w) >= 0 || wasDown(w) || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""

@@ -14,6 +14,13 @@ func TestWordsAsPeopleTypeThem(t *testing.T) {
 		{"no force pushes on develop pls", "instruction: User: No force pushes on develop pls"},
 		{"we use vitest", "fact: User: We use vitest"},
 
+		{"lets go with sqlite for the cache", "decision: User: Lets go with sqlite for the cache"},
+		{"we're getting married on 4 may in Faro", "fact: User: We're getting married on 4 may in Faro"},
+
+		{"im getting a 502 on the invoices page of staging", ""},
+		{"were seeing timeout errors on the orders page", ""},
+		{"im on branch fix-invoices", ""},
+		{"wtf is wrong with the invoices page", ""},
 		{"dont merge this one, i have to look at the diff first", ""},
 		{"thats weird", ""},
 		{"cant you see it", ""},

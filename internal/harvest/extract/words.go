@@ -50,7 +50,10 @@ func wordsOf(s string) []word {
 		out = append(out, w)
 		i = end
 	}
-	for i := range out {
+	for i := range out { // words that mean something else in another place
+		if out[i].low == "lets" && (i == 0 || out[i-1].comma || joining[out[i-1].low] || leadIns[out[i-1].low]) {
+			out[i].low = "let's" // not: "the flag lets you skip it"
+		}
 		if next := low(out, 1); i == 0 && out[i].low == "were" && (prepositions[next] || len(next) > 4 && strings.HasSuffix(next, "ing")) {
 			out[i].low = "we're"
 		}
@@ -181,7 +184,7 @@ var phatic = analysis.Set(`glad happy great good nice awesome amazing wow thanks
 // verb or its absence is recognised.
 var (
 	asking       = analysis.Set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
-	wondering    = analysis.Set("what what's how how's why where where's who who's whom whose which when any")
+	wondering    = analysis.Set("what what's how how's why where where's who who's whom whose which when any wtf")
 	auxiliary    = analysis.Set("is are was were do does did can could should would will has have had am might may about if to come many much long often else exactly 's")
 	copulas      = analysis.Set("is are was were be been am has have had do does did can could will would should must may might cannot needs need")
 	verbs        = analysis.Set("use run go live keep take make get give sit lie stand happen depend belong own return fail start stop begin end come stay store send read write went ran took made got gave sat kept sent wrote began came broke built held left lost met paid sold spoke told won")
