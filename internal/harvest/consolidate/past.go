@@ -55,7 +55,11 @@ func Restated(before, after string) string {
 	if !ok || strings.Contains(before, " Answer: ") {
 		return ""
 	}
-	said := correctionCue.ReplaceAllString(" "+strings.ToLower(after)+" ", " ")
+	said := strings.ToLower(after)
+	for at := denial.FindStringIndex(said); at != nil; at = denial.FindStringIndex(said) {
+		said = said[at[1]:]
+	}
+	said = correctionCue.ReplaceAllString(" "+said+" ", " ")
 	part, ok := partAbout(before, analysis.Terms(said))
 	if !ok || part.to-part.from == len(before) || c.was.from < part.from || c.was.to > part.to {
 		return ""

@@ -10,6 +10,7 @@ func TestRestated(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
 		{"The broker listens on 5672 and its page on 15672.", "I was wrong, the broker listens on 5671.", "The broker listens on 5671 and its page on 15672."},
 		{"The pool has 20 connections, the queue holds 500 jobs.", "My mistake, the queue holds 800 jobs.", "The pool has 20 connections, the queue holds 800 jobs."},
+		{"The pool has 20 connections, the queue holds 500 jobs.", "oh sorry i gave you the wrong one, the queue holds 800 jobs", "The pool has 20 connections, the queue holds 800 jobs."},
 		{"The pool has 20 connections.", "My mistake, the pool has 30 connections.", ""},                                                // all of it
 		{"The pool has 20 connections, the queue holds 500 jobs.", "My mistake, the queue holds 800 jobs since the move to Kafka.", ""}, // says more
 		{"The pool has 20 connections, the queue holds 500 jobs.", "The queue holds 800 jobs.", ""},                                     // no correction
