@@ -15,6 +15,7 @@ func TestWordsAsPeopleTypeThem(t *testing.T) {
 		{"we use vitest", "fact: User: We use vitest"},
 
 		{"lets go with sqlite for the cache", "decision: User: Lets go with sqlite for the cache"},
+		{"im staging cluster läuft die version 4.2", "fact: Im staging cluster läuft die version 4.2"},
 		{"we're getting married on 4 may in Faro", "fact: User: We're getting married on 4 may in Faro"},
 
 		{"im getting a 502 on the invoices page of staging", ""},

@@ -68,12 +68,13 @@ func wordsOf(s string) []word {
 // only English has is next to it, or a form in -ing follows.
 func sayIAm(words []word, i int) bool {
 	next := low(words, i+1)
-	return afterIm[next] || traits[next] || beforeIm[low(words, i-1)] || len(next) > 4 && strings.HasSuffix(next, "ing")
+	return afterIm[next] || traits[next] || beforeIm[low(words, i-1)] || len(next) > 4 && strings.HasSuffix(next, "ing") && !loanwords[next]
 }
 
 var (
-	afterIm  = analysis.Set("a the not on at from with in using moving still also always never allergic based new good sure fine ok sorry glad happy done back off into married born")
-	beforeIm = analysis.Set("and but because since if when that think though tho so btw hey hi")
+	afterIm   = analysis.Set("a the not on at from with in using moving still also always never allergic based new good sure fine ok sorry glad happy done back off into married born")
+	loanwords = analysis.Set("staging meeting training marketing building testing briefing hosting tracking monitoring logging billing routing caching streaming onboarding shopping ranking timing") // also German nouns
+	beforeIm  = analysis.Set("and but because since if when that think though tho so btw hey hi")
 )
 
 // around is the punctuation that is cut off at both ends of a word.
