@@ -13,12 +13,14 @@ import (
 
 // A reply that only gives another value starts with words of a correction, ends with them, or both.
 var (
-	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
-		`nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
+	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|sry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
+		`nvm|never ?mind|whoops|hold on|hang on|my b|edit ?:|nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
 	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa)|` +
 		`, (?:because |bc |since |as )?(?:(?:i )?(?:mixed|misread|misremembered|mistyped|misspoke)|i (?:confused|was (?:thinking|looking|reading)|(?:had|got) (?:it|that|them|those|the \pL+) (?:wrong|mixed|confused|backwards))) ?.*)[.! ]*$`)
-	naming = lazyregexp.New(`(?i)^(?:(?:it|that|this|they|he|she)(?:'s|’s|s| is| are|'re)(?: now| still| already)? (?:called |named |set to |at |on )?|(?:it |that )?(?:should|must|has to|needs to) (?:be|say|read) |make (?:it|that) |(?:it )?(?:runs|listens|lives|sits) (?:on|at|in) |` +
+	naming = lazyregexp.New(`(?i)^(?:(?:it|that|this|they|he|she)(?:'s|’s|s| is| are|'re)(?: now| still| already| actually| really)? (?:called |named |set to |at |on )?|(?:it |that )?(?:should|must|has to|needs to) (?:be|say|read) |make (?:it|that) |(?:it )?(?:runs|listens|lives|sits) (?:on|at|in) |` +
 		`(?:es|das|sie|er) (?:ist|sind|sollte?) |(?:c'est|ce sont) |(?:es|son|é|são) |(?:是|应该是|应为))`)
+	// reasoned is a clause behind a new value that says why it is right, or what is over.
+	reasoned    = lazyregexp.New(`(?i)[,;–—-] ?(?:(?:i )?(?:just |only )?(?:checked|looked|verified|confirmed|asked)\b.*|(?:the )?[\pL\d.'-]+(?: [\pL\d.'-]+)? (?:is|was|are|were) (?:the |our |from |just |now )?(?:old|previous|former|dead|gone|outdated|legacy|history|deprecated|before|eol)\b.*)$`)
 	lately      = lazyregexp.New(`(?i)(?:[ ,]+(?:now|instead|already|by now|these days|nowadays|from now on|again|btw|(?:since|as of|from) [\pL\d .-]{2,20}|(?:seit|ab) [\pL\d .-]{2,20}|jetzt|inzwischen|depuis [\pL\d .-]{2,20}|maintenant|desde [\pL\d .-]{2,20}|ahora|agora)|です)[.!。 ]*$`)
 	insteadOf   = lazyregexp.New(`(?i)^(?:it'?s )?not (.{2,40}?)(?:,? but |, (?:it'?s )?)(.{2,40})$|^(.{2,40}?), not (.{2,40})$`)
 	sourceNamed = lazyregexp.New(`(?i), (?:according to|as per|as (?:stated|written|set|configured|defined) in) [^,;]+?([.!]?)$`)
@@ -51,6 +53,9 @@ func ReadReply(text string) (Reply, bool) {
 	}
 	if at := regret.FindStringIndex(value); at != nil {
 		value, corrects = value[:at[0]], true
+	}
+	if at := reasoned.FindStringIndex(value); at != nil && at[0] > 0 {
+		value = value[:at[0]]
 	}
 	if at := lately.FindStringIndex(value); at != nil && at[0] > 0 {
 		value = value[:at[0]]
@@ -270,6 +275,12 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 			stop--
 		}
 		f, k := formOf(sentence[at:stop])
+		if form == productToken && k != kind && stop == end && end < len(sentence) {
+			two := end + 1 + strings.IndexAny(sentence[end+1:]+" ", " .,;:!?)")
+			if f2, k2 := formOf(sentence[at:two]); k2 == kind {
+				f, k, stop, end = f2, k2, two, two
+			}
+		}
 		if f == noToken && at > start && sentence[start] == '`' {
 			f = codeToken
 		}
@@ -317,6 +328,11 @@ func formOf(s string) (token, int) {
 	first, version, more := strings.Cut(s, " ")
 	if kind := kindOf(read(first).words); kind > 0 && (!more || version != "" && isDigit(version[0])) {
 		return productToken, kind
+	}
+	if more && strings.Count(s, " ") == 1 { // "GitHub Actions"
+		if kind := kindOf(read(s).words); kind > 0 {
+			return productToken, kind
+		}
 	}
 	if more || s == "" {
 		return noToken, 0

@@ -48,6 +48,29 @@ func Correct(before, after string) string {
 	return c.amend(before, time.Time{}, time.Time{})
 }
 
+// Restated returns before with a new value where before says several things and after, said shortly after,
+// only corrects the value of one of them: "I was wrong, the metrics port is 9100." It returns "" otherwise.
+func Restated(before, after string) string {
+	c, ok := correctedValue(before, after)
+	if !ok || strings.Contains(before, " Answer: ") {
+		return ""
+	}
+	said := strings.ToLower(after)
+	for at := denial.FindStringIndex(said); at != nil; at = denial.FindStringIndex(said) {
+		said = said[at[1]:]
+	}
+	said = correctionCue.ReplaceAllString(" "+said+" ", " ")
+	part, ok := partAbout(before, analysis.Terms(said))
+	if !ok || part.to-part.from == len(before) || c.was.from < part.from || c.was.to > part.to {
+		return ""
+	}
+	known := append(analysis.Terms(before[part.from:part.to]), analysis.Terms(c.is)...)
+	if slices.ContainsFunc(analysis.Terms(said), func(t string) bool { return t != "not" && !slices.Contains(known, t) }) {
+		return ""
+	}
+	return before[:c.was.from] + c.is + before[c.was.to:]
+}
+
 // MayCorrect reports whether a statement has words of a correction. Corrects is false without them.
 func MayCorrect(text string) bool {
 	low := " " + strings.ToLower(analysis.WithoutPastNotes(text)) + " "

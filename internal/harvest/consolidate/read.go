@@ -158,6 +158,9 @@ func (t *text) word(s string, cut byte) {
 		s = strings.NewReplacer("’", "'", "ʼ", "'").Replace(s)
 	}
 	low := lower(s)
+	if full := analysis.Standard(low); full != low {
+		s, low = full, full
+	}
 	if low == "cannot" {
 		t.add(lexicon()["can"], s, cut)
 		t.add(lexicon()["not"], s, 0)

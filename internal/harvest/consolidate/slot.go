@@ -370,16 +370,23 @@ func correctedValue(before, after string) (change, bool) {
 		return change{}, false
 	}
 	old, fresh := valuesOf(before), valuesOf(after)
+	about, named := partAbout(before, analysis.Terms(after))
+	best, found := change{}, false
 	for i := len(old.values) - 1; i >= 0; i-- {
 		for j := range fresh.values {
 			o, n := &old.values[i], &fresh.values[j]
 			if answer && o.from < strings.Index(before, " Answer: ") || !n.replaces(o) || o.kind != n.kind || o.unit != n.unit {
 				continue
 			}
-			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], onlyContent: old.single()}, true
+			if inside := named && o.from >= about.from && o.to <= about.to; inside || !found {
+				best, found = change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], onlyContent: old.single()}, true
+				if inside {
+					return best, true
+				}
+			}
 		}
 	}
-	return change{}, false
+	return best, found
 }
 
 // inRange reports whether value i is one end of a range: "Feb 16 - Mar 15".
@@ -539,7 +546,7 @@ var changeCue = lazyregexp.New(`[ ,.;:](now|instead|change of plans?|moved|moves
 // correctionCue matches words with which people correct what they have just said. anotherCue
 // matches words with which they try another value.
 var (
-	correctionCue = lazyregexp.New(`[ ,.;:](no wait|wait,? no|no,? sorry|sorry,? no|scratch that|i meant|or rather|actually,? no|no,? actually|i was wrong|i misspoke|my mistake|my bad|i mistyped|strike that|that's wrong|not \S+,? but|correction|` +
+	correctionCue = lazyregexp.New(`[ ,.;:](no wait|wait,? no|no,? sorry|sorry,? no|scratch that|i meant|or rather|nvm|never ?mind|whoops|oops|hold on|(?:sorry|sry),? wrong|(?:told|gave) (?:you|u|ya) (?:the )?wrong(?: one)?|got (?:it|that) wrong|actually,? no|no,? actually|i was wrong|i misspoke|my mistake|my bad|i mistyped|strike that|that's wrong|not \S+,? but|correction|` +
 		`nein,? warte|nein,? moment|ach nein|nein,? doch|quatsch|korrektur|ich meinte|stimmt nicht|vertan|verschrieben|` +
 		`non,? attends|ah non|pardon|je me trompe|je me suis trompée?|je voulais dire|enfin non|euh non|` +
 		`no,? espera|no,? perdón|perdona|qué digo|quiero decir|me equivoqué|me he equivocado|corrijo|miento|mejor dicho|` +

@@ -195,7 +195,7 @@ func (l *collector) amends(s *speech, i int, c *sentence, room int) bool {
 	replaced, old := -1, ""
 	for n := len(l.found) - 1; n >= max(0, len(l.found)-mostBefore) && replaced < 0; n-- {
 		k := &l.found[n]
-		if k.from != s && (i > 0 || s.before == nil || k.from != s.before.before) {
+		if k.from != s && (i > 0 || k.from != s.previous()) {
 			break
 		}
 		if text, was := reply.Amend(k.text); text != "" && characters(text) <= room {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/trained"
 )
 
@@ -57,6 +58,9 @@ func judge(s *sentence, toAgent bool) verdict {
 	if hasCredential(s) {
 		return refused(reasonSecret)
 	}
+	if toAgent && leadIn(w) == len(w) {
+		return refused(reasonTalk)
+	}
 	if v, ok := asked(w, toAgent); ok {
 		return v
 	}
@@ -66,7 +70,7 @@ func judge(s *sentence, toAgent bool) verdict {
 		}
 	}
 	n := asksFor.starts(w) // "I'd appreciate it if you never sent …" is no hypothesis
-	if i := hypotheses.in(w); i >= 0 && i < 4 && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
+	if i := hypotheses.in(w); i >= 0 && i < 4 && !(toAgent && isStanding(w)) && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
 		return refused(reasonIf)
 	}
 	if toAgent {
@@ -144,9 +148,9 @@ func chatter(s *sentence) string {
 		return reasonTalk
 	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || endsInEmoticon(s.text)):
 		return reasonTalk // "You should never …!", which is addressed to nobody
-	case (low(w, len(w)-1) == "pls" || low(w, len(w)-1) == "please") && intends.in(w) >= 0:
+	case low(w, len(w)-1) == "please" && intends.in(w) >= 0:
 		return reasonRequest
-	case !bound && (outages.in(w) >= 0 || wasDown(w) || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case !bound && (isStuck(w) || outages.in(w) >= 0 || wasDown(w) || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""
@@ -236,14 +240,14 @@ func instruction(w []word) (verdict, bool) {
 	if len(w) < 2 {
 		return verdict{}, false
 	}
-	first, now, keeps := w[0].low, forNow.in(w) >= 0, lasting.in(w)
+	first, now, keeps := w[0].low, isForNow(w), lasting.in(w)
 	orders := ordersYou.starts(w) > 0
 	switch {
 	case asksFor.starts(w) > 0 && keeps == asksFor.starts(w):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
-	case consults(w):
+	case consults(w), isStanding(w):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true
@@ -251,12 +255,29 @@ func instruction(w []word) (verdict, bool) {
 		return refused(reasonRequest), true
 	case forbids.starts(w) > 0, orders && !now && !needsContext(w[2:], false):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
+	case manners[first] && wordings[low(w, 1)] && !now && !has(w, len(w), pronouns) && len(w) <= 8:
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true // "keep answers short"
+	case first == "no" && slices.ContainsFunc(w[1:min(4, len(w))], func(x word) bool { return strings.HasSuffix(x.low, "s") }) && low(w, len(w)-1) == "please" && !now && !has(w, len(w), pronouns) && !has(w, len(w), copulas) && len(w) > 2 && len(w) <= 10:
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true // "no default exports please"
 	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
 		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || len(w) <= 4 && first == "use" {
 			return verdict{sort: draft.Instruction, confidence: 0.65}, true
 		}
 	}
 	return verdict{}, false
+}
+
+// wordings holds what the agent writes every time.
+var wordings = analysis.Set("answers replies responses explanations summaries comments commits")
+
+// isForNow reports whether an order is for now only. What stands behind the first comma or dash may be its reason:
+// "don't email customers, legal has to agree first".
+func isForNow(w []word) bool {
+	end := 1
+	for end < len(w) && !w[end-1].comma && (w[end].low != "" || w[end].code) {
+		end++
+	}
+	return forNow.in(w[:end]) >= 0 || momentary.in(w[end:]) >= 0 || forNow.in(w[end:]) >= 0 && has(w[end:], len(w), self)
 }
 
 // consults reports whether a sentence says when the user wants to be asked, and when not: "If a migration is needed, ask me
@@ -410,12 +431,18 @@ func hasVerb(w []word) bool {
 		case copulas[l], strings.HasSuffix(l, "n't"), i > 0 && strings.HasSuffix(l, "'s") && !w[i].upper:
 			return true
 		case opens:
+			if i > 1 && goings[l] {
+				return true
+			}
 		case len(l) > 4 && strings.HasSuffix(l, "ed"), i > 0 && len(l) > 3 && strings.HasSuffix(l, "s"), verbs[l]:
 			return true
 		}
 	}
 	return false
 }
+
+// goings holds forms of verbs that are no nouns, by which a sentence that starts with a preposition is known.
+var goings = analysis.Set("go goes went take takes took keep keeps kept get gets got give gives gave sit sits sat depend depends belong belongs begin begins began come comes came happen happens lives sends sent wrote sold told won became needs uses")
 
 func numbered(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
@@ -522,12 +549,12 @@ func givesOwnName(words []word) bool {
 	return (words[0].low == "i'm" || follows(words, []string{"i", "am"})) && len(words) > 2 && (words[1].upper || words[2].upper && words[1].low == "am")
 }
 
-// names returns the terms of the words within a sentence that start with a capital.
+// names returns the terms of the words within a sentence that start with a capital, and of known products.
 func names(words []word, present map[string]bool) map[string]bool {
 	var out map[string]bool
 	for i := range words {
 		w := &words[i]
-		if i == 0 || !w.upper || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || isNameOfPresent(w.low, present) {
+		if i == 0 && !isProduct(w) || !w.upper && !isProduct(w) || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || isNameOfPresent(w.low, present) {
 			continue
 		}
 		if t := analysis.Stem(w.low); !months[t] {
@@ -538,6 +565,11 @@ func names(words []word, present map[string]bool) map[string]bool {
 		}
 	}
 	return out
+}
+
+// isProduct reports whether a word is the name of a known product, which people also type in lower case.
+func isProduct(w *word) bool {
+	return len(w.low) > 2 && !vague()[analysis.Stem(w.low)] && !imperatives[w.low] && reading.Product(w.low) != ""
 }
 
 var months = analysis.Set("januari februari march april may june juli august septemb octob novemb decemb january february july september october november december")

@@ -212,7 +212,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 		c.open(l.present)
 		v = judge(c, l.toAgent)
 	}
-	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':') {
+	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':' || self[c.words[n].low] && c.words[n].low != "me" && c.words[n].low != "us" && n+2 < len(c.words)) {
 		c.cutTo(c.words[n].start)
 	}
 	var joined *sentence
@@ -349,7 +349,7 @@ func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 // else. If it does, and k says other things as well, noted is the text of k with a note on that value.
 func amended(k *candidate, c *sentence, topic []string, rest int) (text, noted string) {
 	if len(topic) == 0 {
-		return "", consolidate.Correct(k.text, c.text)
+		return consolidate.Restated(k.text, c.text), consolidate.Correct(k.text, c.text)
 	}
 	return consolidate.CorrectAbout(k.text, topic, c.text[c.words[rest].start:])
 }
@@ -359,7 +359,7 @@ func amended(k *candidate, c *sentence, topic []string, rest int) (text, noted s
 // before.
 func (l *collector) takeBack(s *speech, i int) {
 	n := len(l.found) - 1
-	if n < 0 || l.found[n].from != s && (i > 0 || !l.found[n].answer || s.before == nil || l.found[n].from != s.before.before) {
+	if n < 0 || l.found[n].from != s && (i > 0 || !l.found[n].answer || l.found[n].from != s.previous()) {
 		return
 	}
 	if l.found[n].sort == draft.Fact || l.found[n].answer {
@@ -369,7 +369,7 @@ func (l *collector) takeBack(s *speech, i int) {
 }
 
 // spoken splits sentences at words that begin a new subject without a full stop before them: "…,
-// lol, btw the port is 8080".
+// lol, btw the port is 8080". It also splits a request from a fact behind it.
 func spoken(in []sentence) []sentence {
 	out := make([]sentence, 0, len(in))
 	for _, s := range in {
@@ -377,7 +377,7 @@ func spoken(in []sentence) []sentence {
 			w := s.words
 			at := 0
 			switch {
-			case goingOn.starts(w[i:]) > 0 && !w[i].code:
+			case goingOn.starts(w[i:]) > 0 && !w[i].code && (!w[i].comma || w[i-1].comma): // not: "we're on node 22 btw, …"
 				at = i
 			case laughs[w[i].low]:
 				at = i + 1
@@ -391,6 +391,14 @@ func spoken(in []sentence) []sentence {
 			s.cutTo(w[at].start)
 			s.full = s.text
 			i = 1
+		}
+		if i := factAfterRequest(s.words); i > 0 {
+			request := s
+			request.cutAt(s.words[i].start)
+			request.full = request.text
+			out = append(out, request)
+			s.cutTo(s.words[i].start)
+			s.full = s.text
 		}
 		out = append(out, s)
 	}

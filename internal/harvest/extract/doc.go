@@ -20,8 +20,9 @@
 // Sentences are not reworded, because a rewriting rule is sometimes wrong, and a
 // wrong fact with a correct quote is hard to notice. Only this changes: empty
 // openings ("By the way,"), the polite words before a rule ("Could you please always …")
-// and a request behind the last comma ("…, can you help?") are cut, and the date that
-// "yesterday" means is added in parentheses. The name is left out where the sentence is
+// and a request before or behind a fact ("…, can you help?") are cut, and the date that
+// "yesterday" means is added in parentheses. Words typed without their apostrophe ("dont")
+// are read as if they had it, and stay as they are in the text. The name is left out where the sentence is
 // about no person.
 //
 // These are never statements: questions, small talk, requests for now, code, logs,

@@ -114,7 +114,7 @@ func (s *speech) withoutForgotten(requests []ForgetRequest) {
 // The words of a request to forget, in all languages that are read.
 var (
 	// What may stand before the verb.
-	leadsToVerb = list(`please, pls, ok, okay, oh, hey, hi, hello, actually, and, but, so, also, then, well, sorry, wait, just, kindly, can you, could you, would you, will you, you can, you should, you may, i want you to, i'd like you to, i would like you to,
+	leadsToVerb = list(`please, ok, okay, oh, hey, hi, hello, actually, and, but, so, also, then, well, sorry, wait, just, kindly, can you, could you, would you, will you, you can, you should, you may, i want you to, i'd like you to, i would like you to,
 		bitte, und, ach, hallo, kannst du, könntest du, können sie, könnten sie, du kannst, du sollst, s'il te plaît, s'il vous plaît, alors, finalement, en fait, peux-tu, tu peux, pouvez-vous, vous pouvez, pourrais-tu, pourriez-vous,
 		por favor, oye, mira, bueno, en realidad, puedes, podrías, olha, na verdade, você pode, pode, poderia, podes`)
 	forgetting = list(`forget, stop remembering, i don't want you to remember, i do not want you to remember, you don't need to remember, no need to remember,

@@ -137,7 +137,7 @@ func entryOf(text string, begin int, core, intro string, header []string) entry 
 		}
 	}
 	e.text = strings.TrimSpace(said)
-	if intro != "" {
+	if w := wordsOf(intro); len(w) > 0 && leadIn(w) < len(w) {
 		e.text = capital(intro) + ": " + e.text
 	}
 	return e

@@ -179,7 +179,7 @@ func (s *sentence) open(present map[string]bool) {
 		if len(s.words) < 2 {
 			return
 		}
-		n := longOpenings.starts(s.words)
+		n := max(longOpenings.starts(s.words), leadIn(s.words))
 		if n == 0 && s.words[0].comma && isNameOfPresent(s.words[0].low, present) {
 			n = 1
 		}
@@ -200,7 +200,7 @@ func (s *sentence) open(present map[string]bool) {
 	}
 }
 
-var joining = analysis.Set("and but so also plus yeah yep yes oh well")
+var joining = analysis.Set("and but so also plus yeah yep yes oh well nvm nevermind oops whoops ugh argh welp omg tbh fwiw ps psa fyi btw")
 
 // cutTo removes the sentence's text before byte i.
 func (s *sentence) cutTo(i int) {

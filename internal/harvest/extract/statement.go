@@ -251,6 +251,14 @@ type speech struct {
 	before *speech // the message before, nil for the first
 }
 
+// previous returns the user's message before this one, with at most one of the assistant between them; nil for none.
+func (s *speech) previous() *speech {
+	if s.before == nil || s.before.person {
+		return s.before
+	}
+	return s.before.before
+}
+
 // userName is the name of a user without a name.
 const userName = "User"
 

@@ -1,6 +1,9 @@
 package extract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // plays lists how people begin a role play or something else that they make up, and onlyNow how they say that something
 // holds this once or for the task at hand. They are separate from the cues of a language because a short message does
@@ -64,6 +67,23 @@ func hasUnspaced(text string, phrases []string) bool {
 		if strings.Contains(text, p) {
 			return true
 		}
+	}
+	return false
+}
+
+// isStuck reports whether a sentence says what the speaker sees or works on at the moment: "I'm getting a 500 on
+// /orders", "I'm on branch fix-42".
+func isStuck(w []word) bool {
+	if low(w, 0) != "i'm" && low(w, 0) != "we're" {
+		return false
+	}
+	switch low(w, 1) {
+	case "getting", "seeing", "hitting":
+		return has(w, len(w), troubles) || slices.ContainsFunc(w, func(x word) bool {
+			return len(x.low) == 3 && (x.low[0] == '4' || x.low[0] == '5') && numbered(x.low[1:2]) && numbered(x.low[2:])
+		})
+	case "on":
+		return low(w, 2) == "branch"
 	}
 	return false
 }

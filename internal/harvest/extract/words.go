@@ -41,7 +41,7 @@ func wordsOf(s string) []word {
 		core = strings.TrimRight(core, around)
 		w := word{start: start, end: start + len(core), comma: start+len(core) < end, code: code || ticks > 0}
 		if !w.code {
-			w.low = lower(core)
+			w.low = analysis.Standard(lower(core))
 		}
 		code = code != (ticks%2 == 1)
 		if r, _ := utf8.DecodeRuneInString(core); unicode.IsUpper(r) {
@@ -50,8 +50,32 @@ func wordsOf(s string) []word {
 		out = append(out, w)
 		i = end
 	}
+	for i := range out { // words that mean something else in another place
+		if out[i].low == "lets" && (i == 0 || out[i-1].comma || joining[out[i-1].low] || leadIns[out[i-1].low]) {
+			out[i].low = "let's" // not: "the flag lets you skip it"
+		}
+		if next := low(out, 1); i == 0 && out[i].low == "were" && (prepositions[next] || len(next) > 4 && strings.HasSuffix(next, "ing")) {
+			out[i].low = "we're"
+		}
+		if out[i].low == "im" && out[i].end-out[i].start == 2 && sayIAm(out, i) {
+			out[i].low = "i'm"
+		}
+	}
 	return out
 }
+
+// sayIAm reports whether word i, "im", is "I'm" without its apostrophe and not a German preposition: a word that
+// only English has is next to it, or a form in -ing follows.
+func sayIAm(words []word, i int) bool {
+	next := low(words, i+1)
+	return afterIm[next] || traits[next] || beforeIm[low(words, i-1)] || len(next) > 4 && strings.HasSuffix(next, "ing") && !loanwords[next]
+}
+
+var (
+	afterIm   = analysis.Set("a the not on at from with in using moving still also always never allergic based new good sure fine ok sorry glad happy done back off into married born")
+	loanwords = analysis.Set("staging meeting training marketing building testing briefing hosting tracking monitoring logging billing routing caching streaming onboarding shopping ranking timing") // also German nouns
+	beforeIm  = analysis.Set("and but because since if when that think though tho so btw hey hi")
+)
 
 // around is the punctuation that is cut off at both ends of a word.
 const around = ".,;:!?()[]{}\"'*_~“”‘’`…—–-"
@@ -144,7 +168,8 @@ var (
 	openings = analysis.Set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
 		anyway anyways btw um uh hmm hm haha lol ha aw aww awww ooh whoa gosh great nice cool awesome amazing perfect thanks totally absolutely
 		definitely exactly honestly basically plus additionally furthermore moreover besides lastly finally first second third then man damn
-		now speaking agreed true indeed interesting sweet lovely wonderful fantastic`)
+		now speaking agreed true indeed interesting sweet lovely wonderful fantastic
+		nvm nevermind sry oops whoops ugh argh welp omg tbh fwiw ps psa fyi`)
 	longOpenings = list(`by the way, for what it's worth, to be honest, in fact, as you know, for your information, just so you know,
 		as i said, as i mentioned, on another note, on a different note, you know what, guess what, thank you, good to know, of course,
 		fair enough, one more thing, no worries, good point, makes sense, got it, oh and, and also, but also, i forgot to mention, i should mention that,
@@ -160,7 +185,7 @@ var phatic = analysis.Set(`glad happy great good nice awesome amazing wow thanks
 // verb or its absence is recognised.
 var (
 	asking       = analysis.Set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
-	wondering    = analysis.Set("what what's how how's why where where's who who's whom whose which when any")
+	wondering    = analysis.Set("what what's how how's why where where's who who's whom whose which when any wtf")
 	auxiliary    = analysis.Set("is are was were do does did can could should would will has have had am might may about if to come many much long often else exactly 's")
 	copulas      = analysis.Set("is are was were be been am has have had do does did can could will would should must may might cannot needs need")
 	verbs        = analysis.Set("use run go live keep take make get give sit lie stand happen depend belong own return fail start stop begin end come stay store send read write went ran took made got gave sat kept sent wrote began came broke built held left lost met paid sold spoke told won")
@@ -190,7 +215,7 @@ var imperatives = analysis.Set(`fix add write run create make update show tell g
 		plan schedule prepare design document note use do be have keep save store apply restart rerun retry reload undo redo copy paste
 		insert append wrap extend add handle validate confirm double-check proofread shorten expand elaborate clarify walk teach learn follow
 		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
-		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
+		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit regenerate rebuild recompile redeploy reindex reseed`)
 
 // imperativeNouns holds the imperatives that are also common nouns, as in "Build artifacts go to S3".
 var imperativeNouns = analysis.Set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download
@@ -198,7 +223,7 @@ var imperativeNouns = analysis.Set(`build test deploy search release update desi
 
 // Verbs by which a sentence that starts with such a noun is known: those of one thing, and those of several.
 var (
-	oneDoes  = analysis.Set("takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
+	oneDoes  = analysis.Set("got takes goes uses needs lives happens closes opens meets comes belongs depends requires contains means lasts expires begins stays sits sends holds keeps gets gives follows lands covers serves includes consists becomes relies")
 	manyDo   = analysis.Set("use need live happen go come belong depend require contain mean last expire begin stay sit hold keep get follow land cover serve include consist become rely start end run")
 	oneRunOn = analysis.Set("on at in every once through via from")
 	connects = analysis.Set("that which who where what how why if when whether because and so until while")
@@ -218,6 +243,7 @@ var (
 	manners   = analysis.Set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
 	choices   = list(`instead of, rather than, over, not, everywhere, in all, for all, in every, for every, only, style, in english, in german, in french`)
 	forNow    = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, this one, again, until i, until we, before i, just, here, first, below, above, following, attached`)
+	momentary = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, until i, until we`)
 	asksFor   = list(`could you please, could you kindly, can you please, can you kindly, would you please, would you kindly, will you please, could you, would you, will you, i want you to, i'd like you to, i would like you to, i need you to,
 		i'd appreciate it if you could, i would appreciate it if you could, it would be great if you could, it'd be great if you could, it would be nice if you could, it'd be nice if you could, i'd be grateful if you could, i'd prefer it if you could,
 		i'd appreciate it if you, i would appreciate it if you, i'd be grateful if you, i would be grateful if you, i'd prefer it if you, i would prefer it if you, it would be great if you, it'd be great if you, it would be nice if you, it'd be nice if you`)
@@ -311,7 +337,7 @@ var (
 // Words of the first and the second person.
 var (
 	self  = analysis.Set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ourselves let's")
-	other = analysis.Set("you you're you've you'd you'll your yours yourself u")
+	other = analysis.Set("you you're you've you'd you'll your yours yourself")
 )
 
 // mostDates bounds how many dates are added to a sentence.

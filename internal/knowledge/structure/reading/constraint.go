@@ -92,7 +92,7 @@ func (r *reader) commands(from, i, to int) bool {
 	case "required":
 		return r.clause(from, i) == from && present() && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i)
 	case "no":
-		return i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary)
+		return (i == from || i == from+1 && r.is(from, "please")) && r.voice != person && r.later(from-1, to, "without", "please") && !r.has(from, to, auxiliary)
 	case "most", "least":
 		return r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to)
 	case "stays", "stay":

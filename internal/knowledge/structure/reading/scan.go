@@ -200,6 +200,9 @@ func (r *reader) spell(w *word, low string) {
 	if high {
 		w.low = strings.ReplaceAll(w.low, "’", "'")
 	}
+	if !w.code {
+		w.low = analysis.Standard(w.low)
+	}
 	if w.entry == (entry{}) {
 		w.entry = lexicon()[w.low]
 	}

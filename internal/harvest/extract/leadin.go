@@ -1,0 +1,61 @@
+package extract
+
+import "github.com/kenlayer/ken/internal/analysis"
+
+// leadIn returns the number of words at the start that only announce what follows: "ok quick context before
+// we start". It returns 0 if a sentence does not start so, or if it says what the announcement is about.
+func leadIn(w []word) int {
+	i := 0
+	for i < len(w) && beforeAnnounced[w[i].low] && !w[i].comma {
+		i++
+	}
+	switch n := twoAnnounced.starts(w[i:]); {
+	case n > 0:
+		i += n
+	case announced[low(w, i)] && (i > 0 || w[i].comma):
+		i++
+	default:
+		return 0
+	}
+	for i < len(w) && !w[i-1].comma && w[i].low != "" {
+		if !afterAnnounced[w[i].low] {
+			return 0
+		}
+		i++
+	}
+	return i
+}
+
+var (
+	beforeAnnounced = analysis.Set("ok okay so hey hi right alright well first some just a an the little bit of more few couple quick short brief here here's is are for to give you my i'll start with also let me")
+	announced       = analysis.Set("context background recap summary intro introduction info notes note things facts rundown overview primer preface")
+	twoAnnounced    = list("heads up, head's up, heads-up, brain dump, bit of context, bit of background, before we start, before i start, before you start, before we begin, before we dig in")
+	afterAnnounced  = analysis.Set("before we i you start begin dig dive jump get go going in into on to of for with about this that the it here first so can could will help know session task today up work working me us now quickly below as then our my project repo codebase started to should need needs might all")
+)
+
+// factAfterRequest returns where a fact about the speaker begins behind a request, or 0: "Update my CV please, I left
+// the bank in March." The request ends at a comma or a dash.
+func factAfterRequest(w []word) int {
+	if len(w) < 5 || requests.starts(w) == 0 && !imperative(w) {
+		return 0
+	}
+	for i := 2; i+2 < len(w); i++ {
+		if self[w[i].low] && w[i].low != "let's" && (w[i-1].comma || w[i-1].low == "" && !w[i-1].code) {
+			from := 0
+			for joining[w[from].low] {
+				from++
+			}
+			if orders(w[from:]) || orders(w[from:i]) { // then it is the reason of a rule
+				return 0
+			}
+			return i
+		}
+	}
+	return 0
+}
+
+// orders reports whether a sentence says how the agent is to act from now on.
+func orders(w []word) bool {
+	v, ok := instruction(w)
+	return ok && v.reason == ""
+}

@@ -1,0 +1,39 @@
+package extract
+
+import "github.com/kenlayer/ken/internal/analysis"
+
+// isStanding reports whether an order holds beyond the moment, though no word such as "always" says so: "stop using
+// emojis", "make sure to lint before every commit", "ask before you install anything", "when you change the schema,
+// run make gen".
+func isStanding(w []word) bool {
+	if len(w) > 0 && (w[0].low == "please" || joining[w[0].low]) {
+		w = w[1:]
+	}
+	if len(w) < 3 || isForNow(w) || has(w, len(w), pronouns) {
+		return false
+	}
+	switch first := w[0].low; {
+	case first == "stop":
+		return habits[w[1].low]
+	case first == "make" && w[1].low == "sure":
+		return has(w, len(w), repeated)
+	case askBefore.starts(w) > 0:
+		n := askBefore.starts(w)
+		return n < len(w) && (w[n].low == "you" && n+1 < len(w) && !analysis.IsStopWord(w[n+1].low) || doings[w[n].low])
+	case conditions[first] && w[1].low == "you" && changes[low(w, 2)]:
+		for i := 3; i+1 < len(w); i++ {
+			if w[i].comma {
+				return imperatives[w[i+1].low] || manners[w[i+1].low]
+			}
+		}
+	}
+	return false
+}
+
+var (
+	habits    = analysis.Set("using adding writing putting calling committing rewriting reformatting guessing apologising apologizing touching mocking inventing assuming repeating creating suggesting summarising summarizing")
+	repeated  = analysis.Set("every each always never")
+	askBefore = list("ask before, ask me before, ask us before, ask first before, check with me before, check with us before, tell me before, tell us before")
+	doings    = analysis.Set("installing deploying deleting dropping pushing merging changing touching adding removing running creating upgrading publishing committing renaming")
+	changes   = analysis.Set("touch change edit add rename modify delete remove bump release upgrade introduce")
+)
