@@ -51,6 +51,11 @@ type tenure struct {
 // place.
 func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string, lease commitlog.Lease) (*tenure, error) {
 	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, serves: true, era: n.currentEra(), fenced: make(chan struct{})}
+	if !n.valid(t.era) { // the tenure would end at once
+		if err := n.beatOnce(ctx); err != nil {
+			return nil, err
+		}
+	}
 	err := t.stillAway(ctx, lock)
 	if err != nil {
 		return nil, err

@@ -92,6 +92,25 @@ func TestAnotherNodeTakesOver(t *testing.T) {
 	}
 }
 
+// TestANodeThatStartsCutOff starts a node that does not reach the engine. Once it holds an owner, it
+// keeps it, although its next beat is still to come.
+func TestANodeThatStartsCutOff(t *testing.T) {
+	log, quiet := logtest.NewMemory(), slog.New(slog.DiscardHandler)
+	log.Cut(commitlog.ErrUnreachable)
+	node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: log, ID: "node", Logger: quiet})
+	must(t, err)
+	var holds atomic.Int64
+	m := &member{Owners: shared.NewOwners(t.TempDir(), 0, shared.Options{Node: node, Log: quiet, OnHold: func(string) { holds.Add(1) }})}
+	t.Cleanup(func() { must(t, errors.Join(m.Close(), node.Close())) })
+	log.Cut(nil)
+	for range 3 {
+		write(t, m.engine(t, ""), claim(t, "the port is 8080"))
+	}
+	if n := holds.Load(); n != 1 {
+		t.Errorf("it became the holder %d times", n)
+	}
+}
+
 // TestANodeThatIsCutOff cuts a node off from the engine. Another node must become the holder, with all
 // acknowledged writes of the first one. Later writes of the first one must not be acknowledged.
 func TestANodeThatIsCutOff(t *testing.T) {
