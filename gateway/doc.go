@@ -26,7 +26,7 @@
 //
 // An answer to a model call has X-Ken-Turn, X-Ken-Mode and an entry in
 // Server-Timing. It has X-Ken-Policy if a rule of the configuration applied, or if it is a
-// side call (X-Ken-Mode is "side" then). An answer to a call that could not be inspected has
-// X-Ken-Untouched with the reason. An error answer of the gateway itself has X-Ken-Error
+// side call (X-Ken-Mode is "side" then). An answer to a call that went on without new
+// knowledge has X-Ken-Untouched with the reason. An error answer of the gateway itself has X-Ken-Error
 // with an error code, in the format of the API that the client uses.
 package gateway

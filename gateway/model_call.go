@@ -96,8 +96,8 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
 		c.g.o.beside.Metrics.Policy(c.exchange.Receipt.Policy)
 	}
-	if c.exchange != nil && c.exchange.Busy {
-		c.untouched = tooBusy
+	if c.exchange != nil {
+		c.untouched = c.exchange.Untouched
 	}
 	if c.exchange != nil && c.g.o.beside.Tracer != nil && c.up != nil {
 		port, _ := strconv.Atoi(c.up.base.Port())
@@ -149,6 +149,9 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 	c.suppressDefaults(resp.Header)
 	g.countStatus(resp.StatusCode)
 	resp.Body, c.meter = &upstreamBody{ReadCloser: resp.Body, c: c}, c.newMeter(resp)
+	if c.exchange != nil {
+		c.untouched = c.exchange.Untouched
+	}
 	if c.untouched != "" {
 		resp.Header.Set("X-Ken-Untouched", c.untouched)
 	}

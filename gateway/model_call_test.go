@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 )
 
 // Taking the block out gives back what the client sent, byte for byte, and the
@@ -269,6 +272,40 @@ func TestAlternatingRoles(t *testing.T) {
 		if !bytes.Contains(last.Body, []byte(`[/Pipeline Knowledge]\n\n`+question)) {
 			t.Errorf("sent as %s", last.Body)
 		}
+	}
+}
+
+// A request that fits into the model's context without its block alone is answered, and an error
+// names the client's own messages.
+func TestARefusedBlock(t *testing.T) {
+	up := upstreamtest.New(t)
+	refuse := func(s string) upstreamtest.Answer {
+		return upstreamtest.Answer{Status: http.StatusBadRequest, Header: []upstreamtest.Field{{Name: "Content-Type", Value: "application/json"}}, Pieces: [][]byte{[]byte(s)}}
+	}
+	up.Handle(func(r *upstreamtest.Request) upstreamtest.Answer {
+		switch last := gjson.GetBytes(r.Body, "messages.#").Int() - 1; {
+		case gjson.GetBytes(r.Body, "model").Str == "strict":
+			return refuse(fmt.Sprintf(`{"error":{"message":"messages[%d]: unknown field"}}`, last))
+		case last > 0:
+			return refuse(`{"error":{"message":"This model's maximum context length is 40 tokens."}}`)
+		}
+		return upstreamtest.Recorded(r)
+	})
+	m := metrics.New()
+	g := start(t, layer(t, map[string]string{"": about}), up.URL+"/v1", func(o *gateway.Options) { o.Operator().Metrics = m })
+	got := post(t, g.URL+chatPath, chat(question))
+	if got.StatusCode != http.StatusOK || got.Header.Get("X-Ken-Untouched") != "refused" || string(up.Last(t).Body) != chat(question) || len(up.Requests()) != 2 {
+		t.Errorf("%d %v %s after %d requests", got.StatusCode, got.Header, got.body, len(up.Requests()))
+	}
+	got = post(t, g.URL+chatPath, strings.Replace(chat(question), "gpt-4o", "strict", 1))
+	if got.StatusCode != http.StatusBadRequest || got.Header.Get("X-Ken-Untouched") != "" || !strings.Contains(got.body, "messages[0]") || len(up.Requests()) != 4 {
+		t.Errorf("%d %v %s after %d requests", got.StatusCode, got.Header, got.body, len(up.Requests()))
+	}
+	g.stop() // so that every call has been counted
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(w.Body.String(), `ken_untouched_total{reason="refused"} 1`+"\n") {
+		t.Error("not counted")
 	}
 }
 

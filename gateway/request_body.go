@@ -29,12 +29,11 @@ func (r *memoryBudget) take(n int64) bool {
 }
 
 // Reasons why a model call is passed on without inspection. "" means that it is inspected, or that
-// the client asked for this.
+// the client asked for this. See also middleware.Exchange.Untouched.
 const (
 	tooMany    = "memory"   // gateway.look_bytes are in use
 	tooLarge   = "length"   // the body is longer than maxInspected
 	compressed = "encoding" // the body is compressed
-	tooBusy    = "turns"    // retrieval.at_once turns are being composed
 )
 
 // maxInspected is the maximum size of a body that is inspected: 32 MiB, well above what any model

@@ -11,7 +11,8 @@ import (
 // of the contract; models use the others for the same purpose. The last ones are those
 // in exact.
 var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking", "seed:think",
-	"[THINK]", "<thought>", "<reasoning>", "<reflection>", "<analysis>", "<|channel|>analysis", "<|begin_of_thought|>", "<|START_THINKING|>"}
+	"[THINK]", "<thought>", "<reasoning>", "<reflection>", "<analysis>", "<|channel|>analysis", "<|begin_of_thought|>", "<|START_THINKING|>",
+	"<|channel>thought", "<unused94>thought"}
 
 // exact are tags that are recognised only in this spelling. In another case, or with
 // attributes, they may be a link, a list, a type (List<Analysis>) or an element of a
@@ -25,6 +26,8 @@ var exact = [...]struct{ open, end string }{
 	{"<|channel|>analysis", "<|channel|>final<|message|>"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"},
 	{"<|START_THINKING|>", "<|END_THINKING|>"},
+	{"<|channel>thought", "<channel|>"},
+	{"<unused94>thought", "<unused95>"},
 }
 
 // StripReasoning returns text without a model's internal reasoning: the text inside
@@ -32,8 +35,8 @@ var exact = [...]struct{ open, end string }{
 // attributes, with white space or invisible characters inside, and in full-width or
 // escaped form (&lt;think&gt;, \u003cthink\u003e). The tags [THINK], <thought>,
 // <reasoning>, <reflection>, <analysis>, <|begin_of_thought|>, <|START_THINKING|> with
-// their ends, and <|channel|>analysis with <|channel|>final<|message|>, are recognised
-// only in this spelling; their brackets may be escaped. A text that is only reasoning
+// their ends, and those of gpt-oss and Gemma (<|channel|>analysis, <|channel>thought,
+// <unused94>thought), are recognised only in this spelling; their brackets may be escaped. A text that is only reasoning
 // gives "". Text without a tag is returned unchanged.
 //
 // If the tags don't match, too much is removed rather than too little:

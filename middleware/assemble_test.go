@@ -439,13 +439,13 @@ func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 	learn(t, l, fact(t, "The payments service retries three times."))
 	d := testDialects[0]
 	opening := []string{d.user("How often does the payments service retry?")}
-	if x := begin(t, l, d, d.body("", opening...), inSession("before")); x.Busy || !strings.Contains(string(x.Body), "three times") {
-		t.Fatalf("busy %v: %s", x.Busy, x.Body)
+	if x := begin(t, l, d, d.body("", opening...), inSession("before")); x.Untouched != "" || !strings.Contains(string(x.Body), "three times") {
+		t.Fatalf("untouched %q: %s", x.Untouched, x.Body)
 	}
 	var slow sync.WaitGroup
 	for _, s := range []string{"slow1", "slow2"} {
 		slow.Go(func() {
-			if x, err := l.Operator().Begin(context.Background(), d.Dialect, []byte(d.body("", opening...)), as(s)); err != nil || x.Busy || !strings.Contains(string(x.Body), "three times") {
+			if x, err := l.Operator().Begin(context.Background(), d.Dialect, []byte(d.body("", opening...)), as(s)); err != nil || x.Untouched != "" || !strings.Contains(string(x.Body), "three times") {
 				t.Errorf("a turn that was let in: %+v, %v", x, err)
 			}
 		})
@@ -453,24 +453,24 @@ func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 	}
 	fresh := d.body("", opening...)
 	x := begin(t, l, d, fresh, inSession("fresh"))
-	if !x.Busy || string(x.Body) != fresh || len(x.Receipt.Degraded) != 1 || x.Receipt.Mode != ken.ModeNone {
-		t.Errorf("a fresh turn: busy %v, %+v, %s", x.Busy, x.Receipt, x.Body)
+	if x.Untouched != "turns" || string(x.Body) != fresh || len(x.Receipt.Degraded) != 1 || x.Receipt.Mode != ken.ModeNone {
+		t.Errorf("a fresh turn: untouched %q, %+v, %s", x.Untouched, x.Receipt, x.Body)
 	}
 	step := begin(t, l, d, d.body("", append(opening[:1:1], d.call, d.result)...), inSession("before"))
-	if step.Busy || !step.Receipt.Reused || !strings.Contains(string(step.Body), "three times") {
-		t.Errorf("a step of a turn: busy %v, %s", step.Busy, step.Body)
+	if step.Untouched != "" || !step.Receipt.Reused || !strings.Contains(string(step.Body), "three times") {
+		t.Errorf("a step of a turn: untouched %q, %s", step.Untouched, step.Body)
 	}
 	next := begin(t, l, d, d.body("", append(append(opening[:1:1], d.said("Three times.")...), d.user("And when?"))...), inSession("before"))
-	if !next.Busy || strings.Count(string(next.Body), "[Pipeline Knowledge]") != 1 {
-		t.Errorf("a conversation's next turn: busy %v, %s", next.Busy, next.Body)
+	if next.Untouched != "turns" || strings.Count(string(next.Body), "[Pipeline Knowledge]") != 1 {
+		t.Errorf("a conversation's next turn: untouched %q, %s", next.Untouched, next.Body)
 	}
 	if got := preview(t, l, d, fresh, as("fresh")); got != fresh {
 		t.Errorf("counted as %s", got)
 	}
 	close(hold)
 	slow.Wait()
-	if x := begin(t, l, d, fresh, inSession("fresh")); x.Busy || !strings.Contains(string(x.Body), "three times") {
-		t.Errorf("afterwards: busy %v, %s", x.Busy, x.Body)
+	if x := begin(t, l, d, fresh, inSession("fresh")); x.Untouched != "" || !strings.Contains(string(x.Body), "three times") {
+		t.Errorf("afterwards: untouched %q, %s", x.Untouched, x.Body)
 	}
 }
 

@@ -27,9 +27,10 @@ type Exchange struct {
 	// Begin.
 	Body []byte
 
-	// Busy reports whether the turn got no block of its own because too many were composed at once:
-	// see retrieval.at_once. Body still has the blocks of earlier turns.
-	Busy bool
+	// Untouched says why the call has no new knowledge: "turns" if too many turns were composed at
+	// once, see retrieval.at_once, where Body still has the blocks of earlier turns; "refused" if
+	// the server refused the blocks, see Send. It is "" otherwise.
+	Untouched string
 
 	layer         *Layer
 	dialect       wire.Dialect
@@ -41,6 +42,7 @@ type Exchange struct {
 	inserted   []wire.Insertion // what Body has in addition to clientBody
 	placed     []placedBlock    // the blocks in the request
 	taints     *sessionTaints   // see Guard
+	assembly   *Assembly        // its receipt changes if the server refuses the blocks
 }
 
 // Begin assembles the turn of a request. turnOf returns the turn's owner, project, session, agent,
@@ -73,8 +75,11 @@ func (l operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf
 	up := l.loadUpstream(ctx, &t, &r, start)
 	opened := l.resolveSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
-	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.decision.receipt.Cause == causeBusy, layer: l.Layer, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints}
+	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, layer: l.Layer, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints, assembly: &a}
 	x.Turn.ID = a.Receipt.Turn
+	if a.decision.receipt.Cause == causeBusy {
+		x.Untouched = "turns"
+	}
 	if len(a.Insertions) > 0 {
 		ins := make([]wire.Insertion, len(a.Insertions))
 		for i := range ins {
@@ -255,30 +260,49 @@ func (l *Layer) merges(model string) bool {
 
 // Send sends req, whose body is x.Body, over base. If the server refuses two user messages in a
 // row, Send tries again with each block merged into the message after it, as injection.as: merge
-// does. If that succeeds, later requests of the model are merged at once. The caller sees only the
+// does. If that succeeds, later requests of the model are merged at once. A request with blocks
+// that is refused for any other reason is sent again as the client sent it, because a block may be
+// what makes it too long, and an error may name messages by their numbers. The caller sees only the
 // last response. Call Send before Guard and Listen.
 func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
-	if err != nil || len(x.inserted) == 0 || !refusesRepeatedRoles(resp) {
+	if err != nil || len(x.inserted) == 0 {
 		return resp, err
 	}
-	body := x.mergedBody()
-	if body == nil {
-		return resp, nil
+	if refusesRepeatedRoles(resp) {
+		if body := x.mergedBody(); body != nil {
+			resp = x.resend(base, req, resp, body)
+		}
+		if resp.StatusCode < http.StatusBadRequest {
+			if _, known := x.layer.mergeModels.Put(x.Turn.Model, true); !known {
+				x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+			}
+		}
 	}
-	_ = resp.Body.Close()
-	x.Body = body
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		if resp = x.resend(base, req, resp, x.clientBody); resp.StatusCode < http.StatusBadRequest {
+			x.Untouched = "refused"
+			x.layer.recordRefusal(x)
+		}
+	}
+	return resp, nil
+}
+
+// resend sends req again with another body, and returns the response to it. If there is none, it
+// returns refused, the response to the request before.
+func (x *Exchange) resend(base http.RoundTripper, req *http.Request, refused *http.Response, body []byte) *http.Response {
 	again := req.Clone(req.Context())
 	again.TransferEncoding = nil
 	setLength(again, len(body))
 	setBody(again, body)
-	resp, err = base.RoundTrip(again)
-	if err == nil && resp.StatusCode < http.StatusBadRequest {
-		if _, known := x.layer.mergeModels.Put(x.Turn.Model, true); !known {
-			x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
-		}
+	resp, err := base.RoundTrip(again)
+	if err != nil {
+		return refused
 	}
-	return resp, err
+	_ = refused.Body.Close()
+	x.Body = body
+	return resp
 }
 
 // mergedBody returns the body with the blocks merged; nil if it would be the same.

@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -458,20 +459,19 @@ func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
 }
 
 // Other refusals are the client's to read, byte for byte, and so is the one of a
-// conversation that does not alternate by itself.
-func TestOtherRefusalsAreNotTriedAgain(t *testing.T) {
+// conversation that does not alternate by itself. They answer the client's own request.
+func TestOtherRefusalsAnswerTheClientsRequest(t *testing.T) {
 	d := testDialects[0]
 	twice := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"), d.user("How often does the payments service retry?"))
-	once := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"))
 	for _, tt := range []struct {
 		name, refusal, body string
 		status              int
 		calls               int64
 	}{
-		{"another refusal", `{"error":{"message":"unknown field"}}`, once, 400, 1},
-		{"another status", refusals[0].body, once, 403, 1},
-		{"too long", strings.Repeat(" ", 70<<10) + refusals[0].body, once, 400, 1},
-		{"the client's own", refusals[0].body, twice, 400, 2},
+		{"another refusal", `{"error":{"message":"unknown field"}}`, twice, 400, 2},
+		{"another status", refusals[0].body, twice, 403, 1},
+		{"too long", strings.Repeat(" ", 70<<10) + refusals[0].body, twice, 400, 2},
+		{"the client's own", refusals[0].body, twice, 400, 3},
 	} {
 		l := open(t, settings())
 		learn(t, l, fact(t, "The payments service retries three times."))
@@ -480,6 +480,37 @@ func TestOtherRefusalsAreNotTriedAgain(t *testing.T) {
 			if got := postBody(t, l, m.URL+d.path, tt.body, ken.Turn{}); got.StatusCode != tt.status || got.body != tt.refusal || m.calls.Load() != (i+1)*tt.calls {
 				t.Errorf("%s: %d after %d requests: %.200s", tt.name, got.StatusCode, m.calls.Load(), got.body)
 			}
+		}
+	}
+}
+
+// A request that only its block makes too long for the model is answered all the same, and its
+// receipt says that the block was not in it.
+func TestABlockThatDoesNotFitLosesNoTurn(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+		l := open(t, settings())
+		learn(t, l, fact(t, "The payments service retries three times."))
+		d := testDialects[0]
+		body := d.body(`"model":"small",`, d.user("How often does the payments service retry?"))
+		var calls atomic.Int64
+		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			if got, _ := io.ReadAll(r.Body); string(got) != body {
+				w.WriteHeader(status)
+				io.WriteString(w, `{"error":{"message":"This model's maximum context length is 40 tokens. However, you requested 81 tokens."}}`)
+				return
+			}
+			io.WriteString(w, d.whole("id_1", "Three times."))
+		}))
+		t.Cleanup(up.Close)
+		got := postBody(t, l, up.URL+d.path, body, ken.Turn{Session: "s"})
+		if got.StatusCode != http.StatusOK || got.body != d.whole("id_1", "Three times.") || calls.Load() != 2 {
+			t.Fatalf("%d after %d requests: %s", got.StatusCode, calls.Load(), got.body)
+		}
+		wantSaid(t, l, "s", "user: How often does the payments service retry?", "assistant: Three times.")
+		receipts, _, err := l.Operator().Receipts("").List(t.Context(), receipt.Query{})
+		if err != nil || len(receipts) != 1 || len(receipts[0].Degraded) != 1 || !strings.HasPrefix(receipts[0].Degraded[0], "blocks: the server refused") || receipts[0].Context.Knowledge != 0 {
+			t.Errorf("receipts %+v, %v", receipts, err)
 		}
 	}
 }

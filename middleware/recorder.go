@@ -235,12 +235,30 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 			r.block, r.decision = a.decision.storedBlock(), a.decision
 		}
 	}
-	if l.keepsReceipt(t) && !a.decision.restored { // the first request of the turn has stored its receipt
-		context := a.context
-		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Key: t.Key, Context: &context}
-	}
+	r.receipt = l.receiptOf(t, a)
 	if r.journaled || r.receipt != nil {
 		l.recorder.add(r)
+	}
+}
+
+// receiptOf returns the receipt to store of a turn; nil for none.
+func (l *Layer) receiptOf(t *ken.Turn, a *Assembly) *receipt.Record {
+	if !l.keepsReceipt(t) || a.decision.restored { // the first request of the turn has stored its receipt
+		return nil
+	}
+	context := a.context
+	return &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Key: t.Key, Context: &context}
+}
+
+// recordRefusal says in the turn's receipt that the server refused the request with its blocks and
+// took it without them.
+func (l *Layer) recordRefusal(x *Exchange) {
+	a := x.assembly
+	a.Receipt.Degraded = append(slices.Clip(a.Receipt.Degraded), "blocks: the server refused the request with them, so it was sent without them")
+	a.context.Knowledge, a.context.Memory, a.context.SessionContext = 0, 0, 0
+	x.Receipt.Degraded = a.Receipt.Degraded
+	if r := l.receiptOf(&x.Turn, a); r != nil {
+		l.recorder.add(record{owner: x.Turn.Owner, receipt: r})
 	}
 }
 

@@ -12,6 +12,8 @@ package goopenai
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -46,11 +48,15 @@ func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 	return &Wrapped{l, c, t}
 }
 
-// CreateChatCompletion calls the client with the turn's blocks in the request. It does not change
-// the caller's request and messages. It returns the client's errors.
+// CreateChatCompletion calls the client with the turn's blocks in the request. If the server
+// refuses that, it calls the client with the caller's request, because a block may be what makes it
+// too long. It does not change the caller's request and messages. It returns the client's errors.
 func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
-	r, t, opened := w.extend(ctx, r)
-	answer, err := w.client.CreateChatCompletion(ctx, r)
+	extended, t, opened := w.extend(ctx, r)
+	answer, err := w.client.CreateChatCompletion(ctx, extended)
+	if refused(err) && hasBlocks(extended, r) {
+		answer, err = w.client.CreateChatCompletion(ctx, r)
+	}
 	if err != nil || len(answer.Choices) == 0 {
 		opened(nil)
 		return answer, err
@@ -65,9 +71,32 @@ func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatComplet
 // stream, so the answer is journaled only when it comes back in a later request. To record the last
 // answer too, pass it to Layer.Answered, or use Layer.Transport under the HTTP client instead.
 func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
-	r, _, opened := w.extend(ctx, r)
+	extended, _, opened := w.extend(ctx, r)
 	opened(nil)
-	return w.client.CreateChatCompletionStream(ctx, r)
+	stream, err := w.client.CreateChatCompletionStream(ctx, extended)
+	if refused(err) && hasBlocks(extended, r) {
+		return w.client.CreateChatCompletionStream(ctx, r)
+	}
+	return stream, err
+}
+
+// hasBlocks reports whether extended is r with blocks.
+func hasBlocks(extended, r openai.ChatCompletionRequest) bool {
+	return len(r.Messages) > 0 && &extended.Messages[0] != &r.Messages[0]
+}
+
+// refused reports whether the server refused a request for what is in it.
+func refused(err error) bool {
+	var answer *openai.APIError
+	var other *openai.RequestError // the answer is not in OpenAI's form
+	status := 0
+	switch {
+	case errors.As(err, &answer):
+		status = answer.HTTPStatusCode
+	case errors.As(err, &other):
+		status = other.HTTPStatusCode
+	}
+	return status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == http.StatusUnprocessableEntity
 }
 
 // extend returns the request with its blocks, and its turn. The caller passes opened the answer, or nil

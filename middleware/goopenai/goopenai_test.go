@@ -68,6 +68,12 @@ func client(t testing.TB, asked *[]openai.ChatCompletionMessage) *openai.Client 
 		case req.Model == "broke":
 			w.WriteHeader(http.StatusPaymentRequired)
 			io.WriteString(w, `{"error":{"message":"no credit","code":"insufficient_quota"}}`)
+		case req.Model == "small" && len(req.Messages) > 1:
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"error":{"message":"This model's maximum context length is 40 tokens."}}`)
+		case req.Model == "small, behind a proxy" && len(req.Messages) > 1:
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			io.WriteString(w, `<html>`)
 		case req.Stream:
 			w.Header().Set("Content-Type", "text/event-stream")
 			for _, word := range []string{"three ", "times"} {
@@ -87,6 +93,27 @@ func client(t testing.TB, asked *[]openai.ChatCompletionMessage) *openai.Client 
 
 func user(text string) openai.ChatCompletionMessage {
 	return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
+}
+
+// A request that only its block makes too long for the model is answered all the same.
+func TestABlockThatDoesNotFitLosesNoTurn(t *testing.T) {
+	for _, model := range []string{"small", "small, behind a proxy"} {
+		var asked []openai.ChatCompletionMessage
+		w := goopenai.Wrap(open(t), client(t, &asked), ken.Turn{Session: "s"})
+		r := openai.ChatCompletionRequest{Model: model, Messages: []openai.ChatCompletionMessage{user(question)}}
+		resp, err := w.CreateChatCompletion(context.Background(), r)
+		if err != nil || resp.Choices[0].Message.Content != "three times" || len(asked) != 1 {
+			t.Errorf("%s: got %+v, %v", model, resp, err)
+		}
+		stream, err := w.CreateChatCompletionStream(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, err := stream.Recv(); err != nil || first.Choices[0].Delta.Content != "three " {
+			t.Errorf("%s: streamed %+v, %v", model, first, err)
+		}
+		stream.Close()
+	}
 }
 
 func TestWrapCompletes(t *testing.T) {

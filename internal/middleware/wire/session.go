@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // SessionOf returns the session of a request. It depends only on its arguments, and not on the
@@ -31,10 +32,10 @@ import (
 // conversations that begin with the same words: see Guessed. A conversation whose client replaced
 // its beginning with a summary gets another session.
 //
-// Names from outside are not trusted. A name with control characters is ignored, and one longer
-// than 128 bytes is replaced by its hash. A name never leads to another owner's session, because
-// sessions are always looked up by owner and name. Hashes are salted with the owner, so that equal
-// beginnings of two owners have different hashes.
+// Names from outside are not trusted. A name with control characters is ignored, and one that is
+// longer than 128 bytes or has markup or a secret is replaced by its hash. A name never leads to
+// another owner's session, because sessions are always looked up by owner and name. Hashes are
+// salted with the owner, so that equal beginnings of two owners have different hashes.
 func SessionOf(owner, header string, r *Request) string {
 	h := &r.Hints
 	if s := NameOf(owner, header); s != "" {
@@ -76,7 +77,7 @@ func NameOf(owner, s string) string {
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 		return ""
 	}
-	if len(s) > maxName || strings.ContainsAny(s, "<>") { // journals accept no markup
+	if len(s) > maxName || strings.ContainsAny(s, "<>") || clean.Text(s) != s { // journals refuse markup and secrets
 		sum := sha256.Sum256([]byte(owner + "\x00" + s))
 		return "sha256-" + hex.EncodeToString(sum[:16])
 	}

@@ -49,6 +49,19 @@ func TestSessionOf(t *testing.T) {
 	}
 }
 
+// A secret that a client takes for a session's name is not stored as one.
+func TestASecretIsNoSessionName(t *testing.T) {
+	const token = "ghp_" + "9fK2mQx7LpR4tVw8ZsB3nHj6YcD5gAe1uXoT"
+	for _, tt := range []struct{ header, fields string }{
+		{header: token}, {fields: `"prompt_cache_key":"` + token + `",`}, {fields: `"metadata":{"session_id":"` + token + `"},`},
+	} {
+		got := wire.SessionOf("o", tt.header, parsed(t, wire.Chat, chat(tt.fields)))
+		if !strings.HasPrefix(got, "sha256-") || got != wire.NameOf("o", token) || got == wire.NameOf("p", token) {
+			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+}
+
 // A name that only says who it is does not make one conversation of two, nor does
 // it lead to another owner's.
 func TestConversationsOfOneUserAreSeveral(t *testing.T) {

@@ -110,6 +110,25 @@ func TestArgumentsAreCleaned(t *testing.T) {
 	}
 }
 
+// What a model says to a tool that only lets it think is reasoning, and so is a message in a role
+// of that name.
+func TestThinkingToolsAreReasoning(t *testing.T) {
+	const thought = `{"thought":"The user is wrong."}`
+	for name, want := range map[string]string{
+		"think": "", "Think": "", "mcp__think__think": "", "sequentialthinking": "", "mcp__sequential-thinking__sequentialthinking": "",
+		"sequential_thinking": "", "rethink": thought, "thinking_cap": thought, "think_tank": thought, "7": thought,
+	} {
+		b := newBench(t, session.Options{})
+		got := b.append(t, "s", calls("call_1", name, thought), ken.Message{Role: "reasoning", Text: "The user is wrong."}, ken.Message{Role: "thinking", Text: "The user is wrong."})
+		if len(got) != 1 || got[0].Message.ToolCalls[0].Name != name || got[0].Message.ToolCalls[0].Arguments != want {
+			t.Errorf("%s: kept %+v", name, got)
+		}
+		if all := b.bytes(t); want == "" && strings.Contains(all, "wrong") {
+			t.Errorf("%s: the shelf has %s", name, all)
+		}
+	}
+}
+
 func TestOthersFieldsAreCleaned(t *testing.T) {
 	b := newBench(t, session.Options{})
 	token := "ghp_" + random36

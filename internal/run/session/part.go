@@ -326,7 +326,8 @@ func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 // message that is not stored: a system message, a block, or nothing but reasoning.
 func kept(m *ken.Message) (ken.Message, bool) {
 	out := ken.Message{Role: clean.Text(m.Role), Name: clean.Text(m.Name), ToolCallID: clean.Text(m.ToolCallID)}
-	if m.Role == "system" || m.Role == "developer" || m.Role == "" {
+	switch m.Role {
+	case "", "system", "developer", "reasoning", "thinking":
 		return out, false
 	}
 	text := cleanText
@@ -341,10 +342,21 @@ func kept(m *ken.Message) (ken.Message, bool) {
 		}
 	}
 	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: clean.Text(c.ID), Name: clean.Text(c.Name), Arguments: cleanArguments(c.Arguments)})
+		call := ken.ToolCall{ID: clean.Text(c.ID), Name: clean.Text(c.Name)}
+		if !takesReasoning(c.Name) {
+			call.Arguments = cleanArguments(c.Arguments)
+		}
+		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	// An empty tool result is stored: the call succeeded.
 	return out, out.Text != "" || len(out.Parts) > 0 || len(out.ToolCalls) > 0 || out.ToolCallID != ""
+}
+
+// takesReasoning reports whether a tool only gives the model a place to think: think, or
+// sequentialthinking, after the name of an MCP server or alone. Its arguments are reasoning.
+func takesReasoning(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
+	return len(words) > 0 && words[len(words)-1] == "think" || strings.HasSuffix(strings.Join(words, ""), "sequentialthinking")
 }
 
 // textOf returns a message's text, or its parts' texts if the adapter set only those.

@@ -62,6 +62,9 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 			Resources: &mcp.ResourceCapabilities{Subscribe: true}},
 		InitializedHandler: s.offerSampler,
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope = "private" // lists depend on the caller's rights, and resources on the owner; the SDK says public
+		},
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
 		UnsubscribeHandler: func(ctx context.Context, _ *mcp.UnsubscribeRequest) error { return none(ctx) },
 	})

@@ -53,6 +53,21 @@ func TestServeAnswersBeforeItEnds(t *testing.T) {
 	}
 }
 
+// No cache may give an owner's resources, or the lists of a caller with more rights, to others.
+func TestNothingIsCachedForOthers(t *testing.T) {
+	k := newKit(t)
+	got, out := k.serve(hello + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":3,"method":"resources/list"}
+{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"ken://memory"}}
+{"jsonrpc":"2.0","id":5,"method":"prompts/list"}
+{"jsonrpc":"2.0","id":6,"method":"resources/templates/list"}`)
+	for _, id := range []string{"2", "3", "4", "5", "6"} {
+		if got[id].Get("result.cacheScope").Str != "private" {
+			t.Errorf("%s: %s", id, out)
+		}
+	}
+}
+
 // One bad line does not end the session.
 func TestBadLines(t *testing.T) {
 	k := newKit(t)

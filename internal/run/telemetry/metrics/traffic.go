@@ -15,7 +15,7 @@ func (m *Metrics) declareTraffic() {
 	m.first = &histograms{vec: m.histogramVec("ken_http_first_byte_seconds", "Time from an HTTP request to the first byte of its answer.", requestBuckets, "route")}
 	m.streams = m.gaugeVec("ken_http_streams", "Answers that are streamed at the moment.").WithLabelValues()
 	m.upstream = &counters{vec: m.counterVec("ken_upstream_errors_total", "Calls of the upstream that went wrong, by kind.", "kind")}
-	m.untouched = &counters{vec: m.counterVec("ken_untouched_total", "Model calls that were passed on without new knowledge, by reason: memory (gateway.look_bytes were taken), turns (retrieval.at_once were composed), length or encoding.", "reason")}
+	m.untouched = &counters{vec: m.counterVec("ken_untouched_total", "Model calls that were passed on without new knowledge, by reason: memory (gateway.look_bytes were taken), turns (retrieval.at_once were composed), length, encoding or refused (the upstream took the call only without the blocks).", "reason")}
 	m.policies = &counters{vec: m.counterVec("ken_policy_total", "Model calls about which something else than the default decided, by what: policy[0] and so on, or side:title and the like.", "rule")}
 	m.tokens = m.counterVec("ken_gen_ai_tokens_total", "Tokens as the upstream counted them, by the model that it named and by type: input, of these cached, and output.", "model", "type")
 }
