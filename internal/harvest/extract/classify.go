@@ -260,7 +260,11 @@ func instruction(w []word) (verdict, bool) {
 	case first == "no" && slices.ContainsFunc(w[1:min(4, len(w))], func(x word) bool { return strings.HasSuffix(x.low, "s") }) && low(w, len(w)-1) == "please" && !now && !has(w, len(w), pronouns) && !has(w, len(w), copulas) && len(w) > 2 && len(w) <= 10:
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true // "no default exports please"
 	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
-		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || len(w) <= 4 && first == "use" {
+		n := 1
+		for n < len(w) && !w[n-1].comma {
+			n++
+		}
+		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || first == "use" && n <= 4 && (n == len(w) || tells(w[n:])) {
 			return verdict{sort: draft.Instruction, confidence: 0.65}, true
 		}
 	}

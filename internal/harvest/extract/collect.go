@@ -381,6 +381,8 @@ func spoken(in []sentence) []sentence {
 				at = i
 			case laughs[w[i].low]:
 				at = i + 1
+			case s.restarts(i):
+				at = i
 			default:
 				continue
 			}

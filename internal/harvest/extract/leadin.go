@@ -1,6 +1,10 @@
 package extract
 
-import "github.com/kenlayer/ken/internal/analysis"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // leadIn returns the number of words at the start that only announce what follows: "ok quick context before
 // we start". It returns 0 if a sentence does not start so, or if it says what the announcement is about.
@@ -40,7 +44,7 @@ func factAfterRequest(w []word) int {
 		return 0
 	}
 	for i := 2; i+2 < len(w); i++ {
-		if self[w[i].low] && w[i].low != "let's" && (w[i-1].comma || w[i-1].low == "" && !w[i-1].code) {
+		if (self[w[i].low] && w[i].low != "let's" || tells(w[i:])) && (w[i-1].comma || w[i-1].low == "" && !w[i-1].code) {
 			from := 0
 			for joining[w[from].low] {
 				from++
@@ -52,6 +56,23 @@ func factAfterRequest(w []word) int {
 		}
 	}
 	return 0
+}
+
+// tells reports whether words are a statement about a thing or a person that they name: "the full suite takes 40 minutes",
+// "Lena owns the ledger".
+func tells(w []word) bool {
+	if w[0].low != "the" && (!w[0].upper || w[0].comma) || len(w) < 4 || needsContext(w, false) || has(w, len(w), troubles) {
+		return false
+	}
+	return hasVerb(w)
+}
+
+// restarts reports whether a statement that can be understood on its own begins at word i, behind a semicolon and
+// another statement. What follows a rule may be its reason.
+func (s *sentence) restarts(i int) bool {
+	before, after := s.words[:i], s.words[i:]
+	return strings.HasSuffix(strings.TrimRight(s.text[:after[0].start], " "), ";") && len(before) > 2 && len(after) > 2 &&
+		hasVerb(before) && hasVerb(after) && after[0].low != "both" && !needsContext(after, false) && !orders(before) && !imperative(before) && rules.in(before) < 0 && lasting.in(before) < 0
 }
 
 // orders reports whether a sentence says how the agent is to act from now on.

@@ -76,7 +76,7 @@ func lists(text string) (out []entry, at, whole [][2]int) {
 	end := func(to int) {
 		switch {
 		case len(found) < 2 || len(found) > mostEntries:
-		case wholeSentences(found):
+		case wholeSentences(found) && !introducesRules(wordsOf(intro)):
 			whole = append(whole, [2]int{from, to})
 		default:
 			out, at = append(out, found...), append(at, [2]int{from, to})
@@ -172,6 +172,9 @@ func introduction(line string) string {
 	s := sentence{full: line, text: line, words: wordsOf(line)}
 	s.open(nil)
 	w := s.words
+	if len(w) > 0 && rulesAhead.in(w) >= 0 && requests.in(w) < 0 && !hasCredential(&s) {
+		return s.text
+	}
 	if len(w) == 0 || requests.in(w) >= 0 || wants.starts(w) > 0 || imperative(w) || isUnmarkedQuestion(w) || hypotheses.in(w) >= 0 || has(w, len(w), shown) || hasCredential(&s) {
 		return ""
 	}
@@ -187,9 +190,13 @@ var shown = analysis.Set("error errors output outputs log logs trace stacktrace 
 // How a list says that its items are rules or tasks.
 var (
 	listOfRules = analysis.Set("rule rules convention conventions guideline guidelines policy policies standards regeln grundregeln konventionen règles reglas normas regras")
-	ofRules     = analysis.Set("some before here ground house basic general few team start begin starting quick important ein einige paar vorab anfangen quelques de base avant commencer algunas unas umas básicas antes de empezar começar") // they don't say what the rules are for
+	rulesAhead  = list("how we work, how we do things, follow these, stick to these, stick to the following, keep in mind, from now on, house style, code style, coding style, dos and don'ts, do's and don'ts, ways of working, working agreements")
+	ofRules     = analysis.Set("project repo repository codebase team code please follow stick how work do things keep mind house style coding ways working agreements some before here ground house basic general few team start begin starting quick important ein einige paar vorab anfangen quelques de base avant commencer algunas unas umas básicas antes de empezar começar") // they don't say what the rules are for
 	listOfTasks = list(`still open, left to do, to do, todo, todos, open points, open tasks, open items, remaining, still missing, not done yet, noch offen, offene punkte, reste à faire, pendiente, pendientes, pendências`)
 )
+
+// introducesRules reports whether a line says that the items below it are rules.
+func introducesRules(w []word) bool { return has(w, len(w), listOfRules) || rulesAhead.in(w) >= 0 }
 
 // lists adds candidates for the items of a message's lists, and returns where those lists are and where
 // the lists of sentences are.
@@ -204,7 +211,7 @@ func (l *collector) lists(s *speech, room int) (at, whole [][2]int) {
 		k := candidate{from: s, text: e.text, quote: e.full, sort: draft.Fact, confidence: 0.8}
 		w := wordsOf(e.intro)
 		switch {
-		case has(w, len(w), listOfRules):
+		case introducesRules(w):
 			k.sort = draft.Instruction
 			if !slices.ContainsFunc(w, func(w word) bool { return !listOfRules[w.low] && !ofRules[w.low] && !analysis.IsStopWord(w.low) }) {
 				k.text = capital(unmarked(e.full))

@@ -14,6 +14,7 @@ import (
 const (
 	overNothing = 0.35 // no name, or the head of a noun phrase
 	overSpeaker = 0.25
+	overBefore  = 0.45
 	overName    = 0.6 // a word that is written as a name
 	overKnown   = 0.8 // a name that records have
 )
@@ -50,10 +51,10 @@ func (r *reader) judged(rules found) found {
 		}
 		begin := r.words[from].start
 		a, b, p := trained.Subject(r.text[begin:r.words[to-1].end])
-		if p < likely {
+		if p < min(likely, overBefore) {
 			continue
 		}
-		if f, ok := r.spanned(from, to, begin+a, begin+b); ok {
+		if f, ok := r.spanned(from, to, begin+a, begin+b); ok && (p >= likely || least == overName && f.to <= rules.from && best.Name == "") {
 			best, likely = f, p
 		}
 	}
