@@ -7,6 +7,26 @@ import (
 	"github.com/kenlayer/ken"
 )
 
+// Where a person lives or works is replaced, whatever is said beside the new place.
+func TestLifeMovesOn(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		want     Relation
+	}{
+		{"User: I live in Bergen", "User: I moved to Oslo last week (the week of 23 February 2026)", Updates},
+		{"User: We live in Bergen", "User: We moved to Oslo in autumn (2025) for the school", Updates},
+		{"User: I work for Equinor", "User: I joined Statkraft last month (January 2026)", Updates},
+		{"User: I'm based in Bergen", "User: I relocated to Oslo with my wife", Updates},
+		{"User: I live in Bergen with my brother", "User: I moved to Oslo", Distinct},
+		{"User: I live in Bergen", "User: I moved to the window seat (February 2026)", Distinct},
+		{"User: The fair is next week (the week of 2 March 2026)", "User: The fair is next week (the week of 9 March 2026)", Distinct},
+	} {
+		if v := Compare(Statement{Text: tt.old}, Statement{Text: tt.new}); v.Relation != tt.want {
+			t.Errorf("%s → %s: %s (%s), want %s", tt.old, tt.new, v.Relation, v.Why, tt.want)
+		}
+	}
+}
+
 // Which value of an earlier statement a later one replaces, "" for none.
 func TestReplacedValue(t *testing.T) {
 	for _, tt := range []struct{ old, new, want string }{

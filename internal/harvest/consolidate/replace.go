@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
@@ -246,7 +247,7 @@ func aspects(f *frame, prep string) aspect {
 // moved reports whether the value "to" of newer replaces the value "was" of older.
 // common holds the aspects of both.
 func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
-	if common == 0 || len(to.words) == 0 || len(was.words) == 0 || equalWords(was.words, to.words) || !extras(older, newer, was, to) {
+	if common == 0 || len(to.words) == 0 || len(was.words) == 0 || equalWords(was.words, to.words) || !extras(older, newer, was, to, common) {
 		return false
 	}
 	one, _ := isAttribute(newer.subject)
@@ -296,14 +297,17 @@ func (p *pair) insteadOf() bool {
 }
 
 // extras reports whether the other slots of the two frames do not restrict the change.
-// Phrases that say when, as what or why do not.
-func extras(older, newer *frame, was, to slot) bool {
+// Phrases that say when, as what or why do not, nor does with whom or for what a person moved somewhere.
+func extras(older, newer *frame, was, to slot, common aspect) bool {
 	free := func(f *frame, except slot, other *frame) bool {
 		for _, s := range f.slots {
 			if s.prep == "" && f == older && len(newer.slot("from")) > 0 {
 				continue // the thing stored there, if the old place is named
 			}
 			if s.prep == except.prep || s.prep == "from" || s.prep == "because" || s.prep == "as" || s.prep == "when" {
+				continue
+			}
+			if f == newer && common&(home|employment) != 0 && circumstances[s.prep] {
 				continue
 			}
 			if len(s.words) > 0 && s.words[0].has(timely|number) && (s.prep == "in" || s.prep == "on" || s.prep == "at") {
@@ -318,6 +322,9 @@ func extras(older, newer *frame, was, to slot) bool {
 	}
 	return free(older, was, newer) && free(newer, to, older)
 }
+
+// circumstances holds prepositions of what is said beside the place to which a person moved.
+var circumstances = analysis.Set("for with near by because-of since after close-to")
 
 func endsWith(words, end []word) bool {
 	return len(words) >= len(end) && equalWords(words[len(words)-len(end):], end)

@@ -53,9 +53,30 @@ func TestKindsOfLists(t *testing.T) {
 		}
 		got = append(got, s.Text)
 	}
-	want := []string{"rule: User: Some rules for this repo: no force pushes", "rule: User: Some rules for this repo: squash merge only", "Still to do: Docs for the webhook", "Still to do: Tests of the parser"}
+	want := []string{"rule: User: No force pushes", "rule: User: Squash merge only", "Still to do: Docs for the webhook", "Still to do: Tests of the parser"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Below a line that announces rules, sentences are rules too.
+func TestListsOfRules(t *testing.T) {
+	for _, intro := range []string{"A few conventions:", "How we work here:", "please follow these:", "Keep in mind:", "Our coding style:"} {
+		found := Draft(entries(ken.Message{Role: "user", Text: intro + "\n- no print statements in library code\n- every handler has a timeout\n- dates are stored in UTC"}), Options{})
+		if len(found.Statements) != 3 {
+			t.Errorf("%s: %+v", intro, found.Statements)
+		}
+		for _, s := range found.Statements {
+			if s.Sort != draft.Instruction {
+				t.Errorf("%s: %q is of sort %v", intro, s.Text, s.Sort)
+			}
+		}
+	}
+	for _, intro := range []string{"can you fix these rules:", "review the guidelines below:"} {
+		found := Draft(entries(ken.Message{Role: "user", Text: intro + "\n- no print statements in library code\n- one class per file"}), Options{})
+		if len(found.Statements) > 0 {
+			t.Errorf("%s: %+v", intro, found.Statements)
+		}
 	}
 }
 

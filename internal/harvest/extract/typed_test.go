@@ -91,3 +91,17 @@ func TestCorrectionsAsPeopleTypeThem(t *testing.T) {
 		{"the pool has 20 connections || edit the 40 lines above", "fact: The pool has 20 connections"},
 	})
 }
+
+// A person gives the reason of a request behind it, or two statements with a semicolon between them.
+func TestStatementsOfOneSentence(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Sessions expire after 20 minutes; tokens are valid for a day.", "fact: Sessions expire after 20 minutes | fact: Tokens are valid for a day."},
+		{"Orders go to Kafka; they are keyed by customer.", "fact: Orders go to Kafka; they are keyed by customer."},
+		{"never deploy on Fridays; the support desk is closed at the weekend", "instruction: User: Never deploy on Fridays; the support desk is closed at the weekend"},
+		{"restart the exporter, the config lives in /etc/exporter.d on mon-2", "fact: The config lives in /etc/exporter.d on mon-2"},
+		{"ask in #infra first, Piotr owns the DNS zones", "fact: Piotr owns the DNS zones"},
+		{"use `just check`, the whole build takes half an hour", "instruction: User: Use `just check`, the whole build takes half an hour"},
+		{"revert the commit, the pipeline is broken", ""},
+		{"use the blue one, the red one is taken", ""},
+	})
+}
