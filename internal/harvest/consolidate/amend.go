@@ -63,6 +63,12 @@ func ReadReply(text string) (Reply, bool) {
 	was := ""
 	if m := insteadOf.FindStringSubmatch(value); m != nil {
 		was, value, corrects = bare(m[1]+m[4]), m[2]+m[3], true
+		if at := naming.FindStringIndex(value); at != nil { // "it's 16 since May, not 14"
+			value = value[at[1]:]
+		}
+		if at := lately.FindStringIndex(value); at != nil && at[0] > 0 {
+			value = value[:at[0]]
+		}
 		if was == "" || hasFunction(was) || hasFunction(bare(value)) { // "not now, later"
 			return Reply{}, false
 		}
@@ -172,7 +178,11 @@ var andWord = lazyregexp.New(`(?i) (?:and|but|while|und|aber|et|mais|y|pero|e|ma
 func (r Reply) place(sentence string) (at span, is string, ok bool) {
 	if r.was != "" {
 		at, ok = onlyPlace(sentence, r.was)
-		return at, r.value, ok
+		is = r.value
+		if head, rest, found := strings.Cut(is, " "); ok && found && strings.HasSuffix(lower(sentence[:at.from]), " "+lower(head)+" ") { // PostgreSQL in "PostgreSQL 14"
+			is = rest
+		}
+		return at, is, ok
 	}
 	if at, is = measured(sentence, r.value); is != "" {
 		return at, is, true

@@ -15,7 +15,9 @@ const maxWords = 96
 // read parses a statement. Phrases are resolved, and articles and fillers removed.
 func read(s string) text {
 	if strings.Contains(s, " (") { // what the harvest adds to "last week" says when, and nothing else
-		s = addedDate.ReplaceAllStringFunc(s, func(date string) string { return " in " + strings.TrimPrefix(strings.Trim(date, " ()"), "the week of ") })
+		s = addedDate.ReplaceAllStringFunc(s, func(date string) string {
+			return " in " + strings.TrimPrefix(strings.Trim(date, " ()"), "the week of ")
+		})
 	}
 	t := text{words: make([]word, 0, 24), code: isCode(s)}
 	t.scan(s)

@@ -81,7 +81,7 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reasonQuoted)
 		}
 	}
-	if toAgent && (saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w)) {
+	if toAgent && (saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w) || saysWhoOwns(w) || saysWhatIsUsed(w)) {
 		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
 	}
 	if toAgent {
@@ -587,7 +587,7 @@ var vague = sync.OnceValue(func() map[string]bool {
 		take took taking give gave use used using try tried trying keep kept let help helped hope awesome amazing cool fun super happy glad sure totally
 		definitely absolutely wow thank thanks sounds sound excited exciting pretty quite little big best better always never not no can't will would may
 		today lately recently actually maybe probably find found start started put done keep work working works made right long far able whole next
-		all any up out over off before after while until lovely beautiful wonderful special important such enough own other another every each
+		all any up out over off before after while until lovely beautiful wonderful special such enough own other another every each
 		question help please sorry hey hi hello yeah yes ok okay great plan idea ask asked wonder curious moment share sharing enjoy interesting agree chat chatted haha hmm however here example else then yet soon`) {
 		m[analysis.Stem(w)] = true
 	}

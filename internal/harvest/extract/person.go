@@ -134,3 +134,33 @@ func saysWhatTheyAre(w []word) bool {
 
 // tastes lists how people say what somebody likes to eat or do.
 var tastes = list("hates, dislikes, loves, likes, doesn't like, does not like, can't stand, doesn't eat, does not eat, won't eat, no longer eats, no longer likes, adores")
+
+// longestOffice is the maximum number of words of a sentence that says only who owns something.
+const longestOffice = 8
+
+// offices lists how people say who owns something. They are said of names in lower case, too.
+var offices = list("owns, maintains, looks after, took over, takes care of, is responsible for, is in charge of, now owns, now maintains")
+
+// saysWhoOwns reports whether a sentence says in few words who owns something: "Tom owns the importer."
+func saysWhoOwns(w []word) bool {
+	n, _ := subjectPerson(w)
+	if n == 0 && !notNamed[w[0].low] && !self[w[0].low] && !other[w[0].low] && !pronouns[w[0].low] {
+		n = 1
+	}
+	k := 0
+	if n > 0 && n < len(w) && !w[n-1].comma {
+		k = offices.starts(w[n:])
+	}
+	rest := w[min(n+k, len(w)):]
+	return k > 0 && len(rest) > 0 && len(w) <= longestOffice && !has(rest, len(rest), pronouns) && !vague()[analysis.Stem(rest[len(rest)-1].low)]
+}
+
+// saysWhatIsUsed reports whether a sentence says in few words which product somebody uses, or which version where: "I use
+// Vim." "I'm on macOS." "Node 18 in CI".
+func saysWhatIsUsed(w []word) bool {
+	switch first := w[0].low; {
+	case (first == "i" || first == "we") && low(w, 1) == "use", (first == "i'm" || first == "we're") && low(w, 1) == "on":
+		return len(w) > 2 && len(w) < 5 && isProduct(&w[2]) && (len(w) == 3 || numbered(w[3].low))
+	}
+	return len(w) > 3 && len(w) < 8 && isProduct(&w[0]) && !w[1].comma && numbered(w[1].low) && prepositions[w[2].low] && !w[2].comma
+}

@@ -105,3 +105,17 @@ func TestStatementsOfOneSentence(t *testing.T) {
 		{"use the blue one, the red one is taken", ""},
 	})
 }
+
+// Who owns something and what is used are worth knowing, however short.
+func TestShortFactsOfAProject(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Piotr owns the exporter", "fact: Piotr owns the exporter"},
+		{"piotr took over the exporter in May", "fact: Piotr took over the exporter in May"},
+		{"I use Emacs", "fact: User: I use Emacs"},
+		{"we're on Kubernetes", "fact: User: We're on Kubernetes"},
+		{"Postgres 16 on staging, 15 in production", "fact: Postgres 16 on staging, 15 in production"},
+		{"he owns it", ""},
+		{"I'm on it", ""},
+		{"I'm on the phone", ""},
+	})
+}

@@ -17,6 +17,7 @@ func TestJudgedSubject(t *testing.T) {
 		{"OrderMailer retries twice.", "ordermailer"},
 		{"User: Our wiki runs on Confluence", "wiki"}, // what it runs on comes behind
 		{"The metrics are stored in Prometheus", "metrics"},
+		{"Piotr owns the exporter", "exporter"},
 		{"Should the invoice reminder go out by mail? Answer: Yes, Priya wants it on Mondays", "invoice reminder"}, // a question says what its answer is about
 		{"Which currency does the price list use? Answer: Euros", "price list"},
 		{"Wann läuft bei euch die Wartung der Server? Answer: sonntags um vier", "wartung"},

@@ -169,6 +169,11 @@ func (r *reader) aboutClause(from, to int) found {
 		}
 		return r.speech(BySpeech)
 	case thing:
+		if f.to < to && owning[r.words[f.to].low] && !r.saidToPerson() { // "Lena owns the importer."
+			if o := r.object(f.to, to); o.Name != "" {
+				return o
+			}
+		}
 		switch {
 		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.has(from, to, first|plural):
 			return r.speech(BySpeaker)
@@ -186,6 +191,9 @@ func (r *reader) aboutClause(from, to int) found {
 	}
 	return r.spoken()
 }
+
+// owning holds verbs of a person who answers for something. The thing says more than the person.
+var owning = analysis.Set("owns maintains owned maintained")
 
 // isOpenTask reports whether the text is a task that a session left open.
 func (r *reader) isOpenTask() bool {
