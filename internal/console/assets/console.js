@@ -232,6 +232,7 @@
     for (const note of all('.stale')) {
       if (note.id === why && note.hidden) announce(note.textContent);
       note.hidden = note.id !== why;
+      for (const link of all('a', note)) link.href = location.href;
     }
   }
   let staleTimer = 0;
