@@ -158,6 +158,9 @@ func TestHealthWhenTheStoreIsDamaged(t *testing.T) {
 		}
 		return err
 	})
+	if status, p := get(t, c, "/console/"); status != http.StatusOK || !strings.Contains(p.text(), "Something in the store can't be read. Health") {
+		t.Errorf("the overview: %d %s", status, p.text())
+	}
 	p := health(t, c, "/console/health", "Something in the store can't be read. Try: ken check")
 	p.says("The claims can't be counted before the store is repaired.")
 	if strings.Contains(p.text(), "All systems normal") || strings.Contains(p.text(), "Nothing is known") {
