@@ -258,7 +258,7 @@ func fraction(high float64) kind[float64] {
 func span(low, high time.Duration) kind[time.Duration] {
 	return kind[time.Duration]{
 		rule{want: "a length of time from " + period(low) + " to " + period(high),
-			brief: period(low) + ".." + period(high), try: "Write a number with its unit, such as 150ms, 30s or 2m.", types: textual},
+			brief: period(low) + ".." + period(high), try: "Write a number and its unit (ms, s, m or h) without a space, such as 150ms or 24h.", types: textual},
 		func(s string) (time.Duration, bool) {
 			d, err := time.ParseDuration(s)
 			return d, err == nil && low <= d && d <= high

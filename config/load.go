@@ -16,9 +16,11 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/plainyaml"
 	"github.com/kenlayer/ken/internal/spelling"
 )
@@ -162,7 +164,10 @@ func (d *decoder) section(prefix string, n ast.Node) error {
 	entries, ok := n.(ast.MapNode)
 	if !ok {
 		field, try := prefix, "Put the section's keys on lines of their own below it, indented."
-		if prefix == "" {
+		switch s, _ := n.(*ast.StringNode); {
+		case s != nil && withoutSpace.MatchString(s.Value):
+			try = "Put a space after the colon."
+		case prefix == "":
 			try = "Write sections with keys, such as those of config.example.yaml."
 		}
 		return d.located(plainyaml.Line(n), wrong(field, describe(n)+" is not a section", try))
@@ -268,7 +273,11 @@ func (k *key) words(n ast.Node) ([]string, error) {
 	if k.list {
 		seq, ok := n.(*ast.SequenceNode)
 		if !ok {
-			return nil, &ken.Error{Code: ken.CodeInvalid, Msg: k.shown(n) + " is not a list", Try: "Put it into brackets, as in [first, second]."}
+			try := "Put it into brackets, as in [first, second]."
+			if k.element != nil {
+				try = "Begin each element with a dash, as in config.example.yaml."
+			}
+			return nil, &ken.Error{Code: ken.CodeInvalid, Msg: k.shown(n) + " is not a list", Try: try}
 		}
 		elements = seq.Values
 	}
@@ -276,6 +285,9 @@ func (k *key) words(n ast.Node) ([]string, error) {
 	for i, e := range elements {
 		if !slices.Contains(k.types, e.Type()) {
 			err := k.refuse(k.shown(e))
+			if quotesPlain(e) {
+				err = &ken.Error{Code: ken.CodeInvalid, Msg: k.shown(e) + " is in quotes, and so a text", Try: "Remove the quotes."}
+			}
 			if k.list {
 				err = numbered(i, err)
 			}
@@ -299,6 +311,19 @@ func (k *key) shown(n ast.Node) string {
 		return "the value"
 	}
 	return describe(n)
+}
+
+// withoutSpace matches a key and its value, without the space that YAML needs between them.
+var withoutSpace = lazyregexp.New(`^[a-z_]+:\S`)
+
+// quotesPlain reports whether n is a number or a truth value in quotes.
+func quotesPlain(n ast.Node) bool {
+	s, ok := n.(*ast.StringNode)
+	if !ok || s.Token.Type != token.SingleQuoteType && s.Token.Type != token.DoubleQuoteType {
+		return false
+	}
+	_, err := strconv.ParseFloat(s.Value, 64)
+	return err == nil || s.Value == "true" || s.Value == "false"
 }
 
 // word returns the text of a scalar, numbers in decimal.

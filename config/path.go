@@ -97,7 +97,11 @@ func (c *Config) key(path string) (*key, error) {
 // file, possibly with a secret.
 func (d *decoder) syntax(err error) error {
 	msg, at := plainyaml.Syntax(err)
-	return d.located(at, wrong("", msg, "Check the indentation and the quotes around that line."))
+	try := "Check the indentation and the quotes around that line."
+	if strings.Contains(msg, "'\t'") {
+		msg, try = "not valid YAML: a tab", "Use spaces: YAML allows no tab there."
+	}
+	return d.located(at, wrong("", msg, try))
 }
 
 // locate adds the line of the key that an error names, also to each of several joined

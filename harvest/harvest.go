@@ -56,7 +56,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.noteChangedValues}, {"tasks", r.noteTasksDone}, {"forget", r.markForgotten}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.withdrawFallen}, {"amended", r.noteChangedValues}, {"tasks", r.noteTasksDone}, {"forget", r.markForgotten}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
 	if err := r.readExternal(ctx); err != nil {
 		return r.out, err

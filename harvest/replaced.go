@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
@@ -23,7 +23,7 @@ func (r *harvestRun) noteChangedValues(ctx context.Context) error {
 	at := r.tr.Entries[len(r.tr.Entries)-1].At
 	for i := range r.changed {
 		c := &r.changed[i]
-		err := r.eachEpisode(ctx, c.Session, func(e *ken.Claim) error {
+		err := matcher.EachEpisode(ctx, r.o.Store, c.Session, func(e *ken.Claim) error {
 			return r.amendEpisode(ctx, e, func(text string) (string, bool) { return c.AmendClause(text, at) })
 		})
 		if err != nil {
@@ -76,53 +76,33 @@ func (r *harvestRun) amendEpisode(ctx context.Context, e *ken.Claim, amend func(
 	return nil
 }
 
-// eachEpisode calls do with the episode of each part of a session.
-func (r *harvestRun) eachEpisode(ctx context.Context, id string, do func(*ken.Claim) error) error {
-	for part := 1; id != ""; part++ {
-		key := "episode:" + id
-		if part > 1 {
-			key += "/" + strconv.Itoa(part)
+// withdrawFallen removes the facts that this session replaced from the episodes of the sessions that
+// stated them, and this session's own facts that a person or an agent has disputed or replaced since
+// an earlier harvest, because its episode was written again.
+func (r *harvestRun) withdrawFallen(ctx context.Context) error {
+	for _, id := range slices.Concat(r.out.Superseded, r.out.Learned) {
+		c, err := r.o.Store.Get(ctx, id)
+		if err == nil && !slices.Contains(r.out.Superseded, id) {
+			var fell bool
+			if fell, err = r.fellSince(ctx, &c); err == nil && !fell {
+				continue
+			}
 		}
-		c, err := r.o.Store.ByKey(ctx, key)
-		if errors.Is(err, ken.ErrNotFound) {
-			return nil
+		if err == nil {
+			err = matcher.Withdraw(ctx, r.o.Store, &c, r.actor())
 		}
-		if err != nil {
-			return fmt.Errorf("find an episode: %w", err)
-		}
-		if err := do(&c); err != nil {
-			return err
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return fmt.Errorf("withdraw a claim that no longer holds: %w", err)
 		}
 	}
 	return nil
 }
 
-// dropReplaced removes the claims that this session replaced from the episodes of the sessions that
-// stated them, so that a digest does not present an old value as current.
-func (r *harvestRun) dropReplaced(ctx context.Context) error {
-	for _, id := range r.out.Superseded {
-		old, err := r.o.Store.Get(ctx, id)
-		if errors.Is(err, ken.ErrNotFound) || err == nil && (old.Kind != ken.KindFact || old.Session == "") {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("find a replaced claim: %w", err)
-		}
-		m := matcher.New(&old)
-		err = r.eachEpisode(ctx, old.Session, func(c *ken.Claim) (err error) {
-			if c.Status == ken.StatusSuperseded || !m.MatchClaim(c) {
-				return nil
-			}
-			if rest, ok := m.Redact(c); ok {
-				_, err = r.o.Store.WriteClaim(ctx, rest) // a new version of the episode, because the key is the same
-			} else {
-				err = r.o.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusSuperseded, Reason: "what it told was replaced", Actor: r.actor()})
-			}
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("remove a replaced claim from an episode: %w", err)
-		}
+// fellSince reports whether somebody else than a harvest disputed or replaced a claim.
+func (r *harvestRun) fellSince(ctx context.Context, c *ken.Claim) (bool, error) {
+	if c.Status != ken.StatusSuperseded && c.Status != ken.StatusDisputed {
+		return false, nil
 	}
-	return nil
+	events, err := r.o.Store.History(ctx, c.ID)
+	return slices.ContainsFunc(events, func(e ken.ClaimEvent) bool { return e.To == c.Status && e.Actor.Type != r.actor().Type }), err
 }

@@ -54,3 +54,23 @@ func TestWhatSomebodyIsNoMoreReplacesWhatTheyWere(t *testing.T) {
 		}
 	}
 }
+
+// What a person disputed stays out of the digest when the session goes on and is harvested again.
+func TestADigestDoesNotTellAgainWhatAPersonDisputed(t *testing.T) {
+	r := newRig(t)
+	r.say(t, "s1", user("The nightly export is written in Go. The workers listen on port 9000. The staging database is pg-stage-1."), assistant("Noted."))
+	r.end(t, "s1")
+	c := r.find(t, "workers listen")
+	if err := r.store.Transition(t.Context(), ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: "it is 9100", Actor: ken.Actor{Type: "user", ID: "ada"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.say(t, "s1", user("The reports are sent by Mailgun."), assistant("Noted."))
+	out := r.end(t, "s1")
+	e, err := r.store.Get(t.Context(), out.Episode)
+	if err == nil { // the newest version
+		e, err = r.store.ByKey(t.Context(), e.Key)
+	}
+	if err != nil || strings.Contains(e.Text, "9000") || !strings.Contains(e.Text, "pg-stage-1") {
+		t.Errorf("the digest says %q, %v", e.Text, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
@@ -76,6 +77,9 @@ func knowledgeDispute() Tool {
 				return out, err
 			}
 			if err := c.handle().Dispute(ctx, k.ID, reason); err != nil {
+				return nil, err
+			}
+			if err := matcher.Withdraw(ctx, c.Store, &k, c.actor()); err != nil {
 				return nil, err
 			}
 			c.Touch(k.ID)

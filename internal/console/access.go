@@ -317,7 +317,7 @@ type keyRow struct {
 	State, Tone                   string
 	Budgets                       []budgetView
 	Configured                    bool // defined in the configuration
-	Open                          bool // it can be revoked
+	Open                          bool // this visitor can revoke it
 }
 
 type rightChoice struct {
@@ -472,7 +472,7 @@ func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
 	case k.Ended(v.now()):
 		row.State, row.Tone = "ended", ""
 	}
-	row.Open = k.Revoked.IsZero() && !configured
+	row.Open = k.Revoked.IsZero() && !configured && k.Name != v.principal.Name
 	return row
 }
 
@@ -543,7 +543,12 @@ func revokeKey(v *visit) error {
 	if !v.canManageKeys() {
 		return errKeys
 	}
-	k, err := v.con.opts.Keys.Revoke(v.ctx(), v.r.PathValue("name"))
+	name := v.r.PathValue("name")
+	if name == v.principal.Name {
+		return &ken.Error{Code: ken.CodeRefused, Field: "name", Msg: name + " is the key of this visit, and revoking it would lock you out",
+			Try: "Log in with another key that has the right operate, or use ken key revoke where the gateway runs."}
+	}
+	k, err := v.con.opts.Keys.Revoke(v.ctx(), name)
 	if err != nil {
 		return err
 	}

@@ -318,6 +318,17 @@ func TestKeysAreMadeAndRevoked(t *testing.T) {
 	if list, err = keys.OpenKeys(path, clock).List(); err != nil || !list[0].Ended(now) {
 		t.Errorf("%+v %v", list, err)
 	}
+	mine := config.GatewayKey{Name: operator.Name, Rights: []string{"read", "operate"}}
+	if _, _, err = keys.OpenKeys(path, clock).Create(t.Context(), mine, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, p = get(t, c, "/console/keys"); len(p.all("form[action$='/ana/revoke']")) > 0 {
+		t.Error("the key of the visit can be revoked")
+	}
+	if status, p = post(t, c, "/console/keys/ana/revoke", nil); status != http.StatusForbidden {
+		t.Errorf("the key of the visit: %d", status)
+	}
+	p.says("is the key of this visit")
 	if status, _ = post(t, c, "/console/keys/configured/revoke", nil); status != http.StatusNotFound {
 		t.Errorf("a key of the configuration: %d", status)
 	}

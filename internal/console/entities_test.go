@@ -301,6 +301,9 @@ func TestEntityIsChanged(t *testing.T) {
 			if !p.has(".did") {
 				t.Error("the page does not say what was done")
 			}
+			if list := "/console/claims?entity=settlement&entity=exporter"; tc.what == "merge" && !p.links(list) {
+				t.Error("the list of its claims leaves out those of the other name")
+			}
 			if all := p.text(); tc.what == "link back" && strings.Index(all, "vault blocks") < strings.Index(all, "Needed by") {
 				t.Errorf("it leads the wrong way: %s", all)
 			}

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -39,6 +40,7 @@ type healthCache struct {
 type healthBody struct {
 	Now      time.Time
 	Concerns []concern
+	Faults   []store.Fault
 	Search   searchStatus
 
 	Ranges   []choice
@@ -56,6 +58,7 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
+	Uncounted bool        // a claim can't be read: it is among Faults
 	Stats     *ownerStats // nil while it is computed for the first time
 	Sessions  []namedCount
 	Jobs      []namedCount
@@ -87,10 +90,15 @@ func healthPage(v *visit) error {
 		return err
 	}
 	b.Stats = v.ownerStats()
-	err := v.withStore(func(s store.Engine) error {
+	err := v.withStore(func(s store.Engine) (err error) {
 		b.Search = v.searchStatus(s)
 		b.Events = s.Seq()
-		return v.healthClaims(s, &b)
+		err = v.healthClaims(s, &b)
+		if b.Uncounted = errors.Is(err, ken.ErrCorrupt); err != nil && !b.Uncounted {
+			return err
+		}
+		b.Faults, err = s.Faults(v.ctx())
+		return err
 	})
 	if err != nil {
 		return err
@@ -303,8 +311,19 @@ type concern struct {
 	Name      string // text of the link to Path
 }
 
+// faultConcerns are the concerns for the faults of a store. They name no file.
+var faultConcerns = map[store.FaultName]concern{
+	store.FaultDamaged:  {Tone: toneDanger, Says: "Something in the store can't be read.", Try: "ken check"},
+	store.FaultReadOnly: {Tone: toneDanger, Says: "The folder of the store can't be written, so nothing new is kept.", Try: "ken doctor, which names the folder"},
+	store.FaultDisk:     {Tone: toneDanger, Says: "The last write to the store failed, because the disk is full or fails.", Try: "ken doctor, which names the folder"},
+	store.FaultIndex:    {Tone: toneWarning, Says: "The keyword index lags behind, so new claims are found later.", Try: "ken doctor"},
+}
+
 // concerns returns the problems, the worst first.
 func (v *visit) concerns(b *healthBody) (out []concern) {
+	for _, f := range b.Faults {
+		out = append(out, faultConcerns[f.Name])
+	}
 	now := &b.Search
 	if now.Tone == toneDanger {
 		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.layer.Operator().Embedder().Cause(), Try: "ken doctor"}
@@ -317,8 +336,8 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 		out = append(out, concern{Tone: toneDanger, Says: plural(n, "job was given up on: its work is", "jobs were given up on: their work is") + " not done.", Path: pathOf("jobs"), Name: "Look at them"})
 	}
 	if n := b.Work.Lost; n > 0 {
-		out = append(out, concern{Tone: toneWarning, Says: plural(int(n), "record of a turn was", "records of turns were") + " left out, because turns came faster than they could be written.",
-			Try: "a faster disk for the folder of the stores"})
+		out = append(out, concern{Tone: toneWarning, Says: plural(int(n), "record of a turn was", "records of turns were") + " left out, because the store could not be written, or not fast enough.",
+			Try: "room on the disk of the store, or a faster one"})
 	}
 	switch c := now.Calibration; {
 	case now.Model != "" && now.Embedded == 0 && now.Total > 0:

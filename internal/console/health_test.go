@@ -1,15 +1,20 @@
 package console_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console"
 	"github.com/kenlayer/ken/internal/console/consoletest"
+	"github.com/kenlayer/ken/store"
 )
 
 // health requests the page until its background data is there.
@@ -106,7 +111,7 @@ func TestHealthOfAnotherOwner(t *testing.T) {
 func TestHealthOfNothing(t *testing.T) {
 	c := open(t, bare)
 	p := health(t, c, "/console/health", "There was no turn in this time.")
-	p.says("Nothing is known yet.", "Nothing here needs anybody.")
+	p.says("Nothing is known yet.", "All systems normal.")
 	if status, p := get(t, c, "/console/health?range=century"); status != http.StatusOK || !strings.Contains(p.text(), "the last day") {
 		t.Errorf("an odd range: %d", status)
 	}
@@ -131,6 +136,36 @@ func TestHealthWhenTheEmbedderIsDown(t *testing.T) {
 	p := health(t, c, "/console/health?range=all", "The last turn that it helped")
 	p.says("The embedder does not answer:", "connection refused <b>by nobody</b>", "Try: ken doctor", "does not answer down-1", "A test request is sent every 1h0m0s", "How a search runs now keyword")
 	p.hides("<b>by nobody")
+}
+
+// What can't be read is a concern: the page said that nothing was.
+func TestHealthWhenTheStoreIsDamaged(t *testing.T) {
+	c := open(t, bare)
+	const text = "The lamp of the lighthouse is green."
+	c.learn(ken.DefaultOwner, text)
+	var file string
+	c.store(ken.DefaultOwner, func(s store.Engine) error { file = filepath.Join(s.Dir(), "ken.db"); return nil })
+	b, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(b, []byte(text)) {
+		t.Fatalf("the text is not in the file: %v", err)
+	}
+	if err := os.WriteFile(file, bytes.ReplaceAll(b, []byte(text), []byte(strings.ToUpper(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.store(ken.DefaultOwner, func(s store.Engine) error {
+		_, err := s.Check(t.Context())
+		for range s.Claims(t.Context()) {
+		}
+		return err
+	})
+	if status, p := get(t, c, "/console/"); status != http.StatusOK || !strings.Contains(p.text(), "Something in the store can't be read. Health") {
+		t.Errorf("the overview: %d %s", status, p.text())
+	}
+	p := health(t, c, "/console/health", "Something in the store can't be read. Try: ken check")
+	p.says("The claims can't be counted before the store is repaired.")
+	if strings.Contains(p.text(), "All systems normal") || strings.Contains(p.text(), "Nothing is known") {
+		t.Errorf("the page says %q", p.text())
+	}
 }
 
 func TestStretchesDivideTime(t *testing.T) {

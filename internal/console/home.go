@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"html/template"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ type homeBody struct {
 	Documents int
 	Statuses  template.HTML // claims by status
 	Counting  *facet.Progress
+	Uncounted bool // a claim can't be read: it is among Faults
+	Faults    []concern
 
 	Waiting []attention.Item
 	Review  int
@@ -59,8 +62,16 @@ func home(v *visit) error {
 	b := homeBody{Now: v.now(), Review: n.Review, Waits: n.Review + n.Attention - n.Both}
 	err := v.withStore(func(s store.Engine) error {
 		b.Mode, b.Cause = v.con.layer.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
-		if err := v.homeClaims(s, &b); err != nil {
+		err := v.homeClaims(s, &b)
+		if b.Uncounted = errors.Is(err, ken.ErrCorrupt); err != nil && !b.Uncounted {
 			return err
+		}
+		faults, err := s.Faults(v.ctx())
+		if err != nil {
+			return err
+		}
+		for _, f := range faults {
+			b.Faults = append(b.Faults, faultConcerns[f.Name])
 		}
 		b.Waiting = notDismissed(n.queue)
 		b.Waiting = b.Waiting[:min(len(b.Waiting), homeWaiting)]
@@ -130,7 +141,7 @@ func (v *visit) lastTurns(b *homeBody) error {
 	if len(turns) == 0 {
 		all, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{})
 		b.First, b.Others = v.welcome(), len(all) > 0
-		b.New = b.Claims == 0 && b.Counting == nil && !b.Others
+		b.New = b.Claims == 0 && b.Counting == nil && !b.Uncounted && !b.Others
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ type framedPage struct {
 	State    string // the state that the page shows; see topicWatcher.missedTopics
 	Sections []section
 	Did      string // what was just done, in a sentence
+	DidTo    string // the claim that it was done to; "" if it is several or on the page
 }
 
 // visitInfo holds what every template may use of the visit.
@@ -71,7 +72,7 @@ func (v *visit) page(name string, p page) error {
 }
 
 func (v *visit) render(name string, p page) ([]byte, error) {
-	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
+	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")], DidTo: v.r.URL.Query().Get("of")}
 	f.Refresh = v.refresh && p.Status < http.StatusBadRequest // an error page is not fetched again
 	if len(p.Live) > 0 {
 		f.State = v.pageState()

@@ -262,12 +262,13 @@ func decideReview(v *visit) error {
 		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.formText("text")}
 	}
 	b := reviewBody{Now: v.now()}
-	status := http.StatusOK
+	status, decided := http.StatusOK, ""
 	err := v.withStore(func(s store.Engine) error {
 		outcomes, unwritten := v.desk(s).Review(v.ctx(), verdicts)
 		for i, o := range outcomes {
 			if o.Err == nil {
 				b.Done++
+				decided = o.ID
 				continue
 			}
 			p := errorPageOf(o.Err)
@@ -289,7 +290,7 @@ func decideReview(v *visit) error {
 	case len(b.Failed) == 0 && b.Warning == "" && len(ids) > 1:
 		return v.redirectDone(back, "decided")
 	case len(b.Failed) == 0 && b.Warning == "":
-		return v.redirectDone(back, reviewMessages[decision])
+		return v.redirectDone(back, reviewMessages[decision], decided)
 	}
 	if b.Done > 0 {
 		status = http.StatusOK // part of it is done; the list is up to date

@@ -116,11 +116,14 @@ func TestApproveTen(t *testing.T) {
 		}
 		form := attr(p.all(`article form`)[0], "action")
 		status, answer := post(t, c, form, fieldsOf(p.all(`article form`)[0]))
-		if status != http.StatusSeeOther || answer.location != "/console/review?did=approved" {
+		if status != http.StatusSeeOther || answer.location != "/console/review?did=approved&of="+before[i] {
 			t.Fatalf("%d to %s: %s", status, answer.location, answer.text())
 		}
 		_, p = get(t, c, answer.location)
 		p.says("Approved.")
+		if !p.links("/console/claims/" + before[i]) {
+			t.Fatal("no way to take it back")
+		}
 	}
 	for _, id := range before[:10] {
 		if k := c.claim(id); k.Status != ken.StatusObserved {
@@ -189,7 +192,7 @@ func TestEditAndApprove(t *testing.T) {
 		t.Fatalf("the field is %s", text.Data)
 	}
 	status, p := post(t, c, "/console/review", url.Values{"decision": {"rewrite"}, "claim": {id}, "text": {"make lint before each push\r\nand after"}})
-	if status != http.StatusSeeOther || p.location != "/console/review?did=edited" {
+	if status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/console/review?did=edited&of=") {
 		t.Fatalf("%d to %q", status, p.location)
 	}
 	old := c.claim(id)
@@ -198,7 +201,7 @@ func TestEditAndApprove(t *testing.T) {
 	}
 	// The same text, as a browser sends it, only approves.
 	two := c.learn(ken.DefaultOwner, "one line\nand another", waits)
-	if _, p := post(t, c, "/console/review", url.Values{"decision": {"rewrite"}, "claim": {two}, "text": {"one line\r\nand another"}}); p.location != "/console/review?did=edited" {
+	if _, p := post(t, c, "/console/review", url.Values{"decision": {"rewrite"}, "claim": {two}, "text": {"one line\r\nand another"}}); !strings.HasPrefix(p.location, "/console/review?did=edited&of=") {
 		t.Errorf("to %q: %s", p.location, p.text())
 	}
 	if k := c.claim(two); k.Status != ken.StatusObserved {

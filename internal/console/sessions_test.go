@@ -94,6 +94,9 @@ func TestForgetWhatASessionTaught(t *testing.T) {
 		t.Errorf("a forgotten claim: %d", status)
 	}
 	c.claim(shared)
+	if _, p = get(t, c, "/console/sessions/"+id); strings.Contains(p.text(), "Harvest again") || !strings.Contains(p.text(), "Its messages are gone.") {
+		t.Errorf("a session without messages: %s", p.text())
+	}
 	if status, _ := get(t, c, "/console/sessions/nobody/learned"); status != http.StatusNotFound {
 		t.Errorf("a session that there is not: %d", status)
 	}

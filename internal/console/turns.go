@@ -221,7 +221,7 @@ type cutLabel struct {
 var cutLabels = []cutLabel{
 	{ken.CutBudget, "did not fit into the block"},
 	{ken.CutPool, "others matched the question better"},
-	{ken.CutFloor, "its match with the question is too weak"},
+	{ken.CutFloor, "too weak a match for the question"},
 	{ken.CutDuplicate, "the context held it already"},
 	{ken.CutStatus, "disputed, superseded or a hypothesis: no turn gets that"},
 	{ken.CutTier, "too weak for the agent’s weight"},

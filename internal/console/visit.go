@@ -143,14 +143,19 @@ func (v *visit) redirect(path string) error {
 	return nil
 }
 
-// redirectDone redirects to a page that reports what was done; what is a key of doneMessages.
-func (v *visit) redirectDone(path, what string) error {
+// redirectDone redirects to a page that reports what was done; what is a key of doneMessages. The
+// report links to the claim, if there is one.
+func (v *visit) redirectDone(path, what string, claim ...string) error {
 	u, err := url.Parse(path)
 	if err != nil {
 		return err
 	}
 	q := u.Query()
 	q.Set("did", what)
+	q.Del("of")
+	for _, id := range claim {
+		q.Set("of", id)
+	}
 	u.RawQuery = q.Encode()
 	return v.redirect(u.String())
 }

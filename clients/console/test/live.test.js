@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { axe } from '../lib/axe.js';
+import { furnished } from '../lib/rig.js';
 import { layoutShift, noHostile } from '../lib/watch.js';
 import { api, chat, desk, open, start } from '../lib/workshop.js';
 
@@ -148,11 +150,40 @@ describe('a page that follows', { concurrency: 1 }, () => {
     const it = await open.page(t, 'desktop', 'light');
     await open.go(it, '/console/claims');
     await following(it);
-    await site.restart(async () => { await it.locator(':root[data-live=no]').waitFor({ state: 'attached' }); });
+    await site.restart(async () => {
+      await it.locator(':root[data-live=no]').waitFor({ state: 'attached' });
+      await it.locator('#stale').waitFor(); // it says so
+      await axe(it);
+    });
     await it.locator(':root[data-live=yes]').waitFor({ state: 'attached', timeout: 20_000 });
     const response = await fetch(`${site.url}/api/claims`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text: 'The server was started again.', evidence: [{ kind: 'file', path: 'docs/api.md' }] }) });
     assert.ok(response.ok, await response.clone().text());
     await it.getByText('The server was started again.').first().waitFor();
+    assert.ok(await it.locator('#stale').isHidden());
     assert.ok(await it.evaluate(() => window.stays), 'the page was loaded again');
+  });
+
+  // A proxy answers while the server restarts. The browser then gives up the stream for good.
+  test('follows again when its stream was refused', async (t) => {
+    await open.start();
+    const it = await open.page(t, 'desktop', 'light');
+    let refused = 0;
+    await it.route('**/console/events?*', (route) => (refused++ ? route.continue() : route.fulfill({ status: 503, contentType: 'text/html', body: 'restarting' })));
+    await open.go(it, '/console/claims');
+    await it.locator(':root[data-live=yes]').waitFor({ state: 'attached' });
+    assert.equal(refused, 2);
+  });
+
+  test('says that the visit has ended', async (t) => {
+    const own = furnished();
+    const { project, restart } = await own.start();
+    const it = await own.page(t, 'phone', 'dark', project.keys.operator);
+    await own.go(it, '/console/turns');
+    await following(it);
+    await restart();
+    await it.locator('#ended').waitFor();
+    await axe(it);
+    await it.getByRole('link', { name: 'Log in again' }).click();
+    await it.waitForURL(/\/console\/login\?.*next=%2Fconsole%2Fturns/);
   });
 });

@@ -209,6 +209,7 @@
       try {
         const { doc, status } = await fetchPage(location.href);
         if (shownBefore !== pagesShown || sending) scheduleRefresh();
+        else if (status === 401) showStale('ended');
         else if (status === 200) {
           // The page that waits for the first turn is replaced as a whole when it arrives.
           const first = (of) => ($('[data-first]', of) || { dataset: {} }).dataset.first;
@@ -226,6 +227,16 @@
     else polls = 0;
   }
   pollPending();
+  // showStale shows why the page is not updated: stale, ended, or no reason.
+  function showStale(why) {
+    for (const note of all('.stale')) {
+      if (note.id === why && note.hidden) announce(note.textContent);
+      note.hidden = note.id !== why;
+      for (const link of all('a', note)) link.href = location.href;
+    }
+  }
+  let staleTimer = 0;
+  const patience = 5000; // milliseconds without a stream after which the page says so, and between attempts
   function openStream() {
     const { topics, at } = document.body.dataset;
     if (!topics || source || document.hidden) return;
@@ -233,10 +244,27 @@
     source = new EventSource(`/console/events?topics=${encodeURIComponent(topics)}&at=${encodeURIComponent(at)}`);
     source.addEventListener('change', (e) => {
       root.dataset.live = 'yes';
+      clearTimeout(staleTimer);
+      staleTimer = 0;
+      showStale('');
       if (e.data === 'ready' && first) { first = false; return; }
       scheduleRefresh();
     });
-    source.onerror = () => { root.dataset.live = 'no'; };
+    source.onerror = () => {
+      root.dataset.live = 'no';
+      staleTimer ||= setTimeout(() => { if (!document.hidden && root.dataset.live === 'no') showStale('stale'); }, patience);
+      // A stream that was refused stays closed, as when the visit has ended or a proxy answered.
+      if (!source || source.readyState !== EventSource.CLOSED) return;
+      source = null;
+      askAgain();
+    };
+  }
+  async function askAgain() {
+    try {
+      const { status } = await fetchPage(location.href);
+      if (status === 401) { clearTimeout(staleTimer); showStale('ended'); return; }
+    } catch { /* it is asked again */ }
+    setTimeout(openStream, patience);
   }
   // A hidden page closes its stream: a browser has only six connections for all pages of a server.
   document.addEventListener('visibilitychange', () => {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -34,6 +35,15 @@ func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []st
 		id, replaced = res.ID, slices.Concat(res.Superseded, res.Amended)
 		if err != nil {
 			return id, replaced, err
+		}
+		for _, old := range res.Superseded {
+			was, err := d.s.Get(ctx, old)
+			if err == nil {
+				err = matcher.Withdraw(ctx, d.s, &was, d.actor())
+			}
+			if err != nil && !errors.Is(err, ken.ErrNotFound) {
+				return id, replaced, err
+			}
 		}
 	} else if id, err = d.s.WriteClaim(ctx, c); err != nil {
 		return id, nil, err
@@ -81,7 +91,10 @@ func (d *Desk) Dispute(ctx context.Context, id, reason string, evidence ...ken.E
 		return err
 	}
 	d.audit(session.EventDispute, &c, ken.StatusDisputed, evidence...)
-	return d.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Evidence: evidence, Actor: d.actor()})
+	if err := d.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Evidence: evidence, Actor: d.actor()}); err != nil {
+		return err
+	}
+	return matcher.Withdraw(ctx, d.s, &c, d.actor())
 }
 
 // Supersede marks a claim as replaced by another existing one. For a replacement that does
@@ -92,7 +105,10 @@ func (d *Desk) Supersede(ctx context.Context, old, by, reason string) error {
 		return err
 	}
 	d.audit(session.EventSupersede, &c, ken.StatusSuperseded)
-	return d.s.SupersedeFor(ctx, c.ID, next.ID, reason, d.actor())
+	if err := d.s.SupersedeFor(ctx, c.ID, next.ID, reason, d.actor()); err != nil {
+		return err
+	}
+	return matcher.Withdraw(ctx, d.s, &c, d.actor())
 }
 
 // two returns two claims that are to be changed; see Living.
@@ -193,6 +209,9 @@ func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string)
 	id, err := s.WriteClaim(ctx, d.corrected(old, text, reason))
 	if err == nil {
 		err = s.Supersede(ctx, old.ID, id)
+	}
+	if err == nil {
+		err = matcher.Withdraw(ctx, d.s, old, d.actor())
 	}
 	return id, err
 }

@@ -479,3 +479,35 @@ func TestItemsCarryTheirNotes(t *testing.T) {
 		t.Errorf("refused: %+v", refused)
 	}
 }
+
+// What a person disputed, corrected or rejected is not in the digest of the session that said it.
+func TestTheSessionNoLongerSaysWhatFell(t *testing.T) {
+	said := func(c *ken.Claim) { c.Session = "s1"; c.Evidence = []ken.Evidence{ken.FromMessage("s1", "m1", c.Text)} }
+	for name, fall := range map[string]func(k *kit, id string) error{
+		"dispute": func(k *kit, id string) error { return k.desk.Dispute(k.Context(), id, "it is 8443") },
+		"supersede": func(k *kit, id string) error {
+			return k.desk.Supersede(k.Context(), id, k.write("The checkout service listens on port 8443."), "")
+		},
+		"replace": func(k *kit, id string) error {
+			_, err := k.desk.Replace(k.Context(), id, "The checkout service listens on port 8443.", "")
+			return err
+		},
+		"reject": func(k *kit, id string) error {
+			return k.desk.Decide(k.Context(), operator.Verdict{ID: id, Decision: operator.Reject}).Err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t)
+			id := k.write("The checkout service listens on port 9999.", said)
+			episode := func(c *ken.Claim) { c.Kind, c.Key, c.Heading = ken.KindEpisode, "episode:s1", "Session: the ports" }
+			k.write("Goal: find the ports.\nThe checkout service listens on port 9999.\nThe ledger listens on port 7070.", said, episode)
+			if err := fall(k, id); err != nil {
+				t.Fatal(err)
+			}
+			c, err := k.ByKey(t.Context(), "episode:s1")
+			if err != nil || c.Text != "Goal: find the ports.\nThe ledger listens on port 7070." || c.Status != ken.StatusObserved {
+				t.Errorf("the session still says %q, %s, %v", c.Text, c.Status, err)
+			}
+		})
+	}
+}

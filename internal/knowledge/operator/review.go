@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -145,7 +146,9 @@ func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string
 			return c.ID, false, nil
 		}
 		d.audit(session.EventDispute, c, ken.StatusDisputed)
-		err = memoryfile.Reject(ctx, d.s, c.ID, d.o.Name, d.o.Now())
+		if err = memoryfile.Reject(ctx, d.s, c.ID, d.o.Name, d.o.Now()); err == nil {
+			err = matcher.Withdraw(ctx, d.s, c, d.actor())
+		}
 	default:
 		err = &ken.Error{Code: ken.CodeInvalid, Field: "decision", Msg: "unknown decision " + strconv.Quote(string(v.Decision)),
 			Try: "Use approve, reject or rewrite."}
