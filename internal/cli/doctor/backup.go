@@ -25,6 +25,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -123,13 +124,19 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 		})
 	}
 	if err == nil {
-		err = os.Rename(file+".part", file)
+		err = durable.Rename(file+".part", file)
 	}
-	if err != nil {
+	if err == nil {
+		err = durable.Dir(filepath.Dir(file))
+	} else if !errors.Is(err, errOtherBackup) {
 		_ = os.Remove(file + ".part")
 	}
 	return m, left, size, err
 }
+
+// errOtherBackup is returned by a backup when another process writes the same archive. The later one goes on.
+var errOtherBackup error = &ken.Error{Code: ken.CodeHeld, Field: "FILE", Msg: "another ken backup writes this archive",
+	Try: "Wait for it, or name another file. The previous archive was not changed."}
 
 // checkArchive returns the file that an archive at a path is written to: the one that links lead to.
 // It returns an error if no file can be made there, or put in place of what is there.
@@ -199,6 +206,9 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 	info, err := out.Stat()
 	if err = errors.Join(err, out.Close()); err != nil {
 		return 0, nil, err
+	}
+	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
+		return 0, nil, errOtherBackup
 	}
 	return info.Size(), left, nil
 }

@@ -8,13 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/middleware"
 )
 
 // An archive may be anybody's: what it names outside of an owner's folder, or as anything but
@@ -142,5 +147,42 @@ func TestAnArchiveThatFindsNoPlace(t *testing.T) {
 	_, err := restored(t, written(t, "owners/ada/vectors", "owners/ada/vectors/a.vec"))
 	if !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
 		t.Errorf("it says %v", err)
+	}
+}
+
+// writer calls a function with each write.
+type writer func()
+
+func (w writer) Write(b []byte) (int, error) { w(); return len(b), nil }
+
+// A backup into a file into which another one begins to write ends with an error. It puts no half of the other's
+// archive in the place of the previous one, and takes nothing away from it.
+func TestTwoBackupsIntoOneFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the other backup can remove no open file")
+	}
+	cfg := config.Default()
+	l, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	file := filepath.Join(t.TempDir(), "b.tar.gz")
+	a := &commands{App: &cli.App{}}
+	a.Err = writer(func() {
+		if err := errors.Join(os.Remove(file+".part"), os.WriteFile(file+".part", []byte("the other one"), 0o600)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.WriteFile(file, []byte("the previous one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := a.backup(t.Context(), l, a.Progress(), file); !errors.Is(err, ken.ErrHeld) {
+		t.Errorf("it says %v", err)
+	}
+	have, err := os.ReadFile(file)
+	other, err2 := os.ReadFile(file + ".part")
+	if err := errors.Join(err, err2); err != nil || string(have) != "the previous one" || string(other) != "the other one" {
+		t.Errorf("%q and %q, %v", have, other, err)
 	}
 }
