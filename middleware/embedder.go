@@ -34,6 +34,11 @@ import (
 // with retries for the background.
 func (l *Layer) openEmbedder() error {
 	e, err := l.configuredEmbedder()
+	off := "switched off: knowledge.embed_provider is none"
+	if err != nil && l.cfg.EmbedProvider() == config.ProviderStatic { // rules, backups and the search by words need no model
+		l.o.Log.Warn("search is by words only, because the embedder can't be opened", "cause", err, "try", ken.Hint(err))
+		e, err, off = missingEmbedder{embed.None(), err}, nil, "knowledge.embed_path can't be opened: ken doctor says why"
+	}
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func (l *Layer) openEmbedder() error {
 	switch {
 	case l.vectorCause != "":
 	case e.Model() == embed.None().Model():
-		l.vectorCause = "switched off: knowledge.embed_provider is none"
+		l.vectorCause = off
 	default:
 		if l.backgroundEmbedder = e; !embed.IsLocal(e) {
 			l.backgroundEmbedder = guard.Retry(e, 0)
@@ -52,6 +57,15 @@ func (l *Layer) openEmbedder() error {
 	}
 	return nil
 }
+
+// missingEmbedder stands for an embedder that can't be opened. Like embed.None, it has no vectors.
+type missingEmbedder struct {
+	embed.Embedder
+	cause error
+}
+
+// Embed returns the cause.
+func (m missingEmbedder) Embed(context.Context, []string) ([][]float32, error) { return nil, m.cause }
 
 // openReranker opens the configured reranker, if there is one.
 func (l *Layer) openReranker() {

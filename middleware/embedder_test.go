@@ -152,6 +152,33 @@ func TestTurnGoesOnWhenTheDimensionChanges(t *testing.T) {
 	}
 }
 
+// A model that was moved or damaged takes the search by meaning away, and nothing else: claims are written and
+// found by words, the receipt names the setting, and the vectors that are there serve again once it is back.
+func TestTurnGoesOnWithoutItsModel(t *testing.T) {
+	root := t.TempDir()
+	first := open(t, settings(), func(o *middleware.Options) { o.Root = root })
+	learn(t, first, fact(t, retryFact))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	missing := settings(func(c *config.Config) { c.Knowledge.EmbedPath = filepath.Join(root, "gone") })
+	second := open(t, missing, func(o *middleware.Options) { o.Root = root })
+	r := second.Assemble(context.Background(), asked(question)).Receipt
+	if !strings.Contains(r.Block, "three times") || r.Mode != ken.ModeKeyword || !strings.Contains(r.Cause, "knowledge.embed_path") {
+		t.Errorf("mode %q, cause %q, block %q", r.Mode, r.Cause, r.Block)
+	}
+	if _, err := second.Operator().Embedder().Embed(context.Background(), []string{"a text"}); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("the embedder says %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third := open(t, settings(), func(o *middleware.Options) { o.Root = root })
+	if r := third.Assemble(context.Background(), asked(question)).Receipt; r.Mode != ken.ModeHybrid {
+		t.Errorf("mode %q (%s) once the model is back", r.Mode, r.Cause)
+	}
+}
+
 // A store that can't be read leaves a layer that passes turns through, and says
 // so; with Strict it is an error at the start.
 func TestTurnGoesOnWithoutAStore(t *testing.T) {

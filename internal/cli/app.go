@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -48,7 +49,7 @@ func (a *App) Silent() *App {
 }
 
 // Logger returns a logger that prints warnings and errors to the command's standard error.
-func (a *App) Logger() *slog.Logger { return slog.New(logHandler{a.Err}) }
+func (a *App) Logger() *slog.Logger { return slog.New(&logHandler{w: a.Err}) }
 
 // Project returns the root of the project that the command works in.
 func (a *App) Project() (string, error) {
@@ -213,14 +214,20 @@ func (a *App) Refresh(ctx context.Context, l *middleware.Layer, p *Progress) err
 }
 
 // logHandler prints log records in the form of the command's own errors. It prints the
-// attributes cause and try, the only ones that the layer uses.
-type logHandler struct{ w io.Writer }
+// attributes cause and try, the only ones that the layer uses. It prints a record that reads like the
+// one before once.
+type logHandler struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	last string
+}
 
 // Enabled reports whether a record is a warning or an error.
-func (logHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (*logHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 // Handle prints a record.
-func (h logHandler) Handle(_ context.Context, r slog.Record) error {
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	line, try := "ken: "+r.Message, ""
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
@@ -234,12 +241,18 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	if try != "" {
 		line += "\nTry: " + try
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if line == h.last {
+		return nil
+	}
+	h.last = line
 	_, err := fmt.Fprintln(h.w, line)
 	return err
 }
 
 // WithAttrs implements slog.Handler.
-func (h logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h *logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 
 // WithGroup implements slog.Handler.
-func (h logHandler) WithGroup(string) slog.Handler { return h }
+func (h *logHandler) WithGroup(string) slog.Handler { return h }

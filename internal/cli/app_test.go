@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,5 +29,21 @@ func TestOwnersAreReadFromTheirFolders(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A hundred damaged claims are one warning on the screen.
+func TestARepeatedWarningIsPrintedOnce(t *testing.T) {
+	var b bytes.Buffer
+	a := &App{}
+	a.Err = &b
+	log := a.Logger()
+	for range 3 {
+		log.Error("a claim is damaged", "error", "of claim 3", "try", "Run ken check.")
+	}
+	log.Warn("another one")
+	log.Error("a claim is damaged")
+	if diff := cmp.Diff("ken: a claim is damaged\nTry: Run ken check.\nken: another one\nken: a claim is damaged\n", b.String()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -123,13 +124,19 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 		})
 	}
 	if err == nil {
-		err = os.Rename(file+".part", file)
+		err = durable.Rename(file+".part", file)
 	}
-	if err != nil {
+	if err == nil {
+		err = durable.Dir(filepath.Dir(file))
+	} else if !errors.Is(err, errOtherBackup) {
 		_ = os.Remove(file + ".part")
 	}
 	return m, left, size, err
 }
+
+// errOtherBackup is returned by a backup when another process writes the same archive. The later one goes on.
+var errOtherBackup error = &ken.Error{Code: ken.CodeHeld, Field: "FILE", Msg: "another ken backup writes this archive",
+	Try: "Wait for it, or name another file. The previous archive was not changed."}
 
 // checkArchive returns the file that an archive at a path is written to: the one that links lead to.
 // It returns an error if no file can be made there, or put in place of what is there.
@@ -199,6 +206,9 @@ func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m m
 	info, err := out.Stat()
 	if err = errors.Join(err, out.Close()); err != nil {
 		return 0, nil, err
+	}
+	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
+		return 0, nil, errOtherBackup
 	}
 	return info.Size(), left, nil
 }
@@ -418,10 +428,14 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 		return m, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	in := reading{archive, nil}
 	for {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			_, err = io.Copy(io.Discard, zip) // the checksum of the archive is behind its last file
+			if err == nil {
+				break
+			}
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -430,13 +444,32 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 			err = fmt.Errorf("it holds %q", head.Name)
 		}
 		if err == nil {
-			err = extract(archive, filepath.Join(dir, filepath.FromSlash(head.Name)))
+			if err = extract(&in, filepath.Join(dir, filepath.FromSlash(head.Name))); err != nil && in.err == nil {
+				return m, notWritten(err)
+			}
 		}
 		if err != nil {
 			return m, errors.Join(ctx.Err(), broken(err))
 		}
 	}
 	return m, place(dir, state, m.Owners, broken)
+}
+
+// reading is a reader that keeps its error, to tell it from one of writing.
+type reading struct {
+	io.Reader
+	err error
+}
+
+func (r *reading) Read(b []byte) (n int, err error) {
+	if n, err = r.Reader.Read(b); err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+func notWritten(cause error) error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "write what the archive holds", Err: cause, Try: "Make room on the disk, then run it again. Nothing was restored."}
 }
 
 // allowed reports whether an archive entry is one that backup writes. The archive may come from
@@ -465,11 +498,13 @@ func place(dir, state string, owners []string, broken func(error) error) error {
 		if err == nil && !slices.Contains(has, owner) {
 			err = fmt.Errorf("owner %q of the manifest has no store in it", owner)
 		}
-		if err == nil {
-			err = bolt.Detach(folder, bolt.Options{Owner: owner})
-		}
 		if err != nil {
 			return broken(err)
+		}
+		if err := bolt.Detach(folder, bolt.Options{Owner: owner}); errors.Is(err, ken.ErrCorrupt) {
+			return broken(err)
+		} else if err != nil {
+			return notWritten(err)
 		}
 	}
 	for _, owner := range owners {

@@ -519,7 +519,7 @@ func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store
 		fmt.Fprintf(a.Out, "beside    %s, until all records have a vector\n", out.Standby)
 	}
 	switch {
-	case out.Embedded >= out.Total:
+	case out.Embedded >= out.Total || out.Model == embed.None().Model():
 	case out.Left >= 0:
 		fmt.Fprintf(a.Out, "left      about %v, at %.0f a second\n", time.Duration(out.Left)*time.Second, out.Rate)
 	default:

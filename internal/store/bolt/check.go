@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -55,7 +56,7 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	return k.report, nil
 }
 
-// pages lets bbolt check the structure of its pages. Writers wait meanwhile: during a write,
+// pages checks the structure of the file's pages. Writers wait meanwhile: during a write,
 // the check would see pages that are in use and not linked yet.
 func (k *checker) pages(context.Context) error {
 	k.s.dbMu.RLock()
@@ -66,16 +67,8 @@ func (k *checker) pages(context.Context) error {
 	}
 	err := k.s.protect(func() error {
 		return transaction(func(tx *bbolt.Tx) error {
-			// bbolt checks on a goroutine of its own, where reading a missing page would end
-			// the process.
-			if _, err := tx.WriteTo(io.Discard); err != nil {
-				k.problem("pages", "the file can't be read to its end: %v", err)
-				return errNoChange
-			}
-			for err := range tx.Check() {
-				k.problem("pages", "%v", err)
-			}
-			return errNoChange
+			problem := func(format string, args ...any) { k.problem("pages", format, args...) }
+			return cmp.Or(checkPages(tx, filepath.Join(k.s.dir, dbFile), problem), errNoChange)
 		})
 	})
 	if errors.Is(err, errNoChange) {

@@ -370,6 +370,16 @@ func (s *Store) decodeClaim(ref store.Ref, v []byte) (*ken.Claim, error) {
 	return &c, nil
 }
 
+// absent returns the error for a record of which no claim is stored: ken.ErrCorrupt if it has a row, and
+// else ken.ErrNotFound, because it was removed.
+func (s *Store) absent(tx *bbolt.Tx, ref store.Ref) error {
+	var r row
+	if v, err := s.get(tx, bRows, key32(ref)); err == nil && r.decode(v) == nil && !r.gone() {
+		return damaged(fmt.Sprintf("read record %d", ref), errors.New("it is missing"))
+	}
+	return &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+}
+
 // damaged returns the error for stored data that can't be read.
 func damaged(what string, cause error) *ken.Error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: what, Err: cause,

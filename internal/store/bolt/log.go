@@ -77,11 +77,17 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 	}
 	var out []ken.ClaimEvent
 	err = s.view(func(tx *bbolt.Tx) error {
-		return trail(tx, u, func(ev *store.Event) error {
+		err := trail(tx, u, func(ev *store.Event) error {
 			entries, err := engine.View(ev, u.String())
 			out = append(out, entries...)
 			return err
 		})
+		if ref, r, ok := s.find(u); ok && err == nil && out == nil && r.flags&flagDocument == 0 { // chunks of files have no events
+			if c, _ := s.claimAt(tx, ref); c != nil {
+				return damaged("read the history of "+u.String(), errors.New("the list of its events is missing"))
+			}
+		}
+		return err
 	})
 	if err == nil && out == nil {
 		err = notFound(id)
@@ -180,6 +186,9 @@ func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 			c, err := s.Claim(ctx, ref)
 			if errors.Is(err, ken.ErrCorrupt) {
 				left = append(left, err)
+				continue
+			}
+			if errors.Is(err, ken.ErrNotFound) { // removed meanwhile
 				continue
 			}
 			if err == nil {

@@ -318,6 +318,9 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 		if err == nil && (len(k) != 4 || int(r.class) >= len(s.t.classes) && !r.gone()) {
 			err = errRow
 		}
+		if err == nil && int(binary.BigEndian.Uint32(k)) < len(s.t.rows) {
+			err = errors.New("it is out of order")
+		}
 		if err != nil {
 			return damaged(fmt.Sprintf("read row %x", k), err)
 		}

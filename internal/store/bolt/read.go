@@ -204,7 +204,7 @@ func (s *Store) Claim(_ context.Context, ref store.Ref) (ken.Claim, error) {
 	err := s.view(func(tx *bbolt.Tx) error {
 		var err error
 		if c, err = s.claimAt(tx, ref); c == nil && err == nil {
-			err = &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+			err = s.absent(tx, ref)
 		}
 		return err
 	})
