@@ -26,9 +26,29 @@ func isStanding(w []word) bool {
 				return imperatives[w[i+1].low] || manners[w[i+1].low]
 			}
 		}
+	case imperatives[first] || manners[first]:
+		return recurs(w)
 	}
 	return false
 }
+
+// recurs reports whether an order is for each time that something is done: "run the linter before every commit".
+func recurs(w []word) bool {
+	for i := 2; i+2 < len(w); i++ {
+		if w[i+1].low != "every" && w[i+1].low != "each" {
+			continue
+		}
+		switch w[i].low {
+		case "before", "after":
+			return true
+		case "on", "with", "for", "at":
+			return occasions[w[i+2].low]
+		}
+	}
+	return false
+}
+
+var occasions = analysis.Set("commit push release merge deploy deployment pr build rebase change migration")
 
 var (
 	habits    = analysis.Set("using adding writing putting calling committing rewriting reformatting guessing apologising apologizing touching mocking inventing assuming repeating creating suggesting summarising summarizing")
