@@ -58,7 +58,7 @@ func (r *reader) judged(rules found) found {
 			best, likely = f, p
 		}
 	}
-	if best.Name == "" {
+	if best.Name == "" || least == overSpeaker && (best.Name == "job" || best.Name == "new job") {
 		return rules
 	}
 	if w := r.whole(best.to, r.end(best.from)); w.Name != "" {

@@ -153,6 +153,9 @@ func (r *reader) aboutClause(from, to int) found {
 		}
 		return r.speakerMention()
 	case ourself:
+		if f := r.changed(from, to); f.Name != "" && r.voice != person {
+			return f
+		}
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
 			return f
 		}
@@ -191,6 +194,27 @@ func (r *reader) aboutClause(from, to int) found {
 	}
 	return r.spoken()
 }
+
+// changed returns what somebody gave another value: the API in "we moved the API to Node 22".
+func (r *reader) changed(from, to int) found {
+	for i := from; i+3 < to; i++ {
+		if !changing[r.words[i].low] || !r.words[i+1].entry.is(determiner) || r.words[i+1].broken {
+			continue
+		}
+		_, f := r.nouns(i+2, to)
+		if f.Name == "" && !r.words[i+2].entry.is(function) { // also a usual noun: "the API"
+			f = found{Mention: Mention{Name: r.join(i+2, i+3), Display: r.display(i+2, i+3), Type: Unknown}, from: i + 2, to: i + 3}
+		}
+		if f.Name != "" && f.to < to && r.is(f.to, "to", "from", "onto") {
+			f.Confidence = ByCapital
+			return f
+		}
+		break
+	}
+	return found{}
+}
+
+var changing = analysis.Set("moved migrated switched upgraded downgraded bumped ported updated converted changed raised lowered renamed")
 
 // owning holds verbs of a person who answers for something. The thing says more than the person.
 var owning = analysis.Set("owns maintains owned maintained")
