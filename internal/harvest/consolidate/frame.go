@@ -92,7 +92,7 @@ func (f *frame) readJob() {
 	prep, n := "at", len(f.subject)
 	switch f.key {
 	case "get", "find", "take", "have", "accept":
-		if !isJob(f.slot("")) {
+		if !isJob(f.slot("")) || f.key == "have" && f.past || f.slot("for") != nil {
 			return
 		}
 	case "be":

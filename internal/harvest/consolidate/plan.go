@@ -101,7 +101,7 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) {
+			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) || longAgo(fresh.Text, known.At) {
 				break
 			}
 			n.readChange(fresh.Text)

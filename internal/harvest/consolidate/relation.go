@@ -482,6 +482,9 @@ func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error
 // other statements. "Ana moved to Lyon" replaces where she lived, but shares only the name
 // with "Ana lives in Bonn".
 func attributeOf(s string) string {
+	if w := placeWords(s); w != "" {
+		return w
+	}
 	t := read(s)
 	f, ok := parse(t.words)
 	if !ok || t.notEnglish || t.raw || t.code || len(f.subject) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // replaced judges two statements that give one attribute of one subject two values,
@@ -180,6 +181,9 @@ func (p *pair) changed() (Verdict, bool) {
 	if p.insteadOf() {
 		return Verdict{Relation: Updates, Why: p.new.strong}, true
 	}
+	if longAgo(p.after.Text, p.before.At) {
+		return Verdict{}, false
+	}
 	if ok, onlyKind := p.switched(); ok {
 		return Verdict{Relation: Updates, Why: quote(p.b[verbAt(p.b):]), onlyKind: onlyKind}, true
 	}
@@ -263,6 +267,19 @@ func (p *pair) switched() (ok, onlyKind bool) {
 
 // outsiders are no tools that somebody changes.
 var outsiders = analysis.Set("customer client competitor partner investor employer sponsor name")
+
+// longAgo reports whether a statement tells of an event in a year before the one of at, when another one was made: "I
+// joined Bosch in 2015" does not end that somebody works at Siemens.
+func longAgo(text string, at time.Time) bool {
+	last := 0
+	for _, m := range inYear.FindAllStringSubmatch(text, -1) {
+		year, _ := strconv.Atoi(m[1])
+		last = max(last, year)
+	}
+	return last > 0 && last < at.Year()
+}
+
+var inYear = lazyregexp.New(`(?i)[ (](?:in|im jahr|en|em) (?:\pL+ )?(?:de )?((?:19|20)\d\d)\b`)
 
 // marker returns the word with which the new statement says that something changed, or
 // "". "Since 2019" does not count for a change after 2019.
