@@ -21,6 +21,9 @@ const (
 
 // primary returns what the text is about.
 func (r *reader) primary() found {
+	if r.voice != person && ownLife.MatchString(r.text) {
+		return r.speakerMention()
+	}
 	best := found{}
 	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.end(from) {
 		f := r.about(from)
@@ -162,6 +165,9 @@ func (r *reader) aboutClause(from, to int) found {
 		if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
 			return r.speech(BySpeech)
 		}
+		if f := r.chosenFor(from, to); f.Name != "" && r.voice != person {
+			return f
+		}
 		return r.spoken()
 	case other, pronoun:
 		if r.voice != person {
@@ -215,6 +221,21 @@ func (r *reader) changed(from, to int) found {
 }
 
 var changing = analysis.Set("moved migrated switched upgraded downgraded bumped ported updated converted changed raised lowered renamed")
+
+// chosenFor returns what something was chosen for: the scheduler in "let's go with REST for the scheduler".
+func (r *reader) chosenFor(from, to int) found {
+	if !r.anyOf(from, to, "decided", "agreed", "chose", "picked", "settled", "go", "going", "use") {
+		return found{}
+	}
+	for i := from; i+2 < to; i++ {
+		if r.is(i, "for") && r.words[i+1].entry.is(determiner) {
+			_, f := r.nouns(i+2, to)
+			f.Confidence = min(f.Confidence, ByCapital)
+			return f
+		}
+	}
+	return found{}
+}
 
 // owning holds verbs of a person who answers for something. The thing says more than the person.
 var owning = analysis.Set("owns maintains owned maintained")
