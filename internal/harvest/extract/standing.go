@@ -17,8 +17,8 @@ func isStanding(w []word) bool {
 		return habits[w[1].low]
 	case first == "make" && w[1].low == "sure":
 		return has(w, len(w), repeated)
-	case askBefore.starts(w) > 0:
-		n := askBefore.starts(w)
+	case asksBefore(w) > 0:
+		n := asksBefore(w)
 		return n < len(w) && (w[n].low == "you" && n+1 < len(w) && !analysis.IsStopWord(w[n+1].low) || doings[w[n].low])
 	case conditions[first] && w[1].low == "you" && changes[low(w, 2)]:
 		for i := 3; i+1 < len(w); i++ {
@@ -31,6 +31,26 @@ func isStanding(w []word) bool {
 	}
 	return false
 }
+
+// asksBefore returns the number of words up to "before" in an order to ask somebody first: "ask Priya before you touch the
+// schema". It is 0 for other words.
+func asksBefore(w []word) int {
+	if n := askBefore.starts(w); n > 0 {
+		return n
+	}
+	n := askWhom.starts(w)
+	if n == 0 {
+		return 0
+	}
+	for i := n + 1; i < min(len(w), n+4); i++ {
+		if w[i].low == "before" && !w[i-1].comma {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+var askWhom = list("ask, ping, consult, check with, talk to, clear it with")
 
 // recurs reports whether an order is for each time that something is done: "run the linter before every commit".
 func recurs(w []word) bool {

@@ -45,6 +45,11 @@ func TestOrdersThatLast(t *testing.T) {
 		{"please regenerate the client after every change", "instruction: User: Please regenerate the client after every change"},
 		{"update the changelog with each release", "instruction: User: Update the changelog with each release"},
 
+		{"ask Priya before you touch the billing schema", "instruction: User: Ask Priya before you touch the billing schema"},
+		{"please check with the legal team before deleting customer data", "instruction: User: Please check with the legal team before deleting customer data"},
+
+		{"ask Priya before lunch", ""},
+		{"ask Priya whether the schema is final", ""},
 		{"fix the footer on each page", ""},
 		{"add a header to every file", ""},
 		{"check it before every push", ""},
