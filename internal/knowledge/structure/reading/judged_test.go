@@ -25,6 +25,7 @@ func TestJudgedSubject(t *testing.T) {
 		{"User: I am allergic to peanuts.", "user"},
 		{"User: I found a new job at Statkraft.", "user"},
 		{"User: We settled on plain text for the billing worker.", "billing worker"},
+		{"Dana decides about refunds above 500 euros.", "dana"},
 		{"User: We live in Bergen.", "user"},
 		{"Wir wohnen in Graz.", "user"},
 		{"Nous avons déménagé à Rennes.", "user"},
