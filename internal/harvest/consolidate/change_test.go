@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
 // Where a person lives or works is replaced, whatever is said beside the new place.
@@ -17,12 +18,124 @@ func TestLifeMovesOn(t *testing.T) {
 		{"User: We live in Bergen", "User: We moved to Oslo in autumn (2025) for the school", Updates},
 		{"User: I work for Equinor", "User: I joined Statkraft last month (January 2026)", Updates},
 		{"User: I'm based in Bergen", "User: I relocated to Oslo with my wife", Updates},
+		{"User: I work at Equinor", "User: I found a new job at Statkraft", Updates},
+		{"User: I work for Equinor as a driller", "User: I left Equinor for Statkraft in March", Updates},
+		{"User: My wife works at Equinor", "User: My wife took a position at Statkraft", Updates},
+		{"User: I work for Equinor", "User: My new employer is at Statkraft", Updates},
+		{"User: I work for Equinor", "User: I found a job at Statkraft for my nephew", Distinct},
+		{"User: I work for Equinor", "User: I had a job at Statkraft in summer", Distinct},
+		{"User: I work for Equinor", "User: I had an interview at Statkraft", Distinct},
+		{"User: I work for Equinor", "User: I got a job offer at Statkraft", Distinct},
+		{"User: I work for Equinor", "User: I left Equinor for good", Distinct},
 		{"User: I live in Bergen with my brother", "User: I moved to Oslo", Distinct},
 		{"User: I live in Bergen", "User: I moved to the window seat (February 2026)", Distinct},
 		{"User: The fair is next week (the week of 2 March 2026)", "User: The fair is next week (the week of 9 March 2026)", Distinct},
 	} {
 		if v := Compare(Statement{Text: tt.old}, Statement{Text: tt.new}); v.Relation != tt.want {
 			t.Errorf("%s → %s: %s (%s), want %s", tt.old, tt.new, v.Relation, v.Why, tt.want)
+		}
+	}
+}
+
+// Also in other languages, a new home or employer replaces the old one, and what is said beside it stays.
+func TestLifeMovesOnElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		want     Relation
+	}{
+		{"Wir wohnen in Graz.", "Wir sind im Mai nach Linz umgezogen.", Updates},
+		{"Ich lebe in Graz mit zwei Katzen.", "Ich wohne jetzt in Linz.", Amends},
+		{"Ich bin nach Graz gezogen.", "Ich bin nach Linz gezogen.", Updates},
+		{"Ich arbeite bei Voestalpine.", "Ich habe eine neue Stelle bei Andritz.", Updates},
+		{"Je vis à Lille.", "On a déménagé à Rennes en mars.", Updates},
+		{"Je travaille chez Michelin.", "J'ai un nouveau poste chez Valeo.", Updates},
+		{"Vivimos en Gijón.", "Me mudé a Oviedo.", Updates},
+		{"Moro em Braga.", "Agora moro em Faro.", Updates},
+		{"Wir wohnen in Graz.", "Wir sind noch nicht nach Linz gezogen.", ""},
+		{"Vivimos en Gijón.", "Al final no nos hemos mudado a Oviedo.", ""},
+		{"Wir wohnen in Graz.", "Meine Schwester ist nach Linz gezogen.", ""},
+		{"Ich wohne in Graz.", "Ich arbeite jetzt bei Andritz.", ""},
+		{"Wir wohnen in Graz.", "Wir wohnen in Graz und in Linz.", ""},
+		{"Wir wohnen in Graz.", "Vielleicht sind wir im Mai nach Linz gezogen.", ""},
+	} {
+		n := candidate{claim: &ken.Claim{Text: tt.old}}
+		if n.readChange(tt.new); n.Relation != tt.want {
+			t.Errorf("%q after %q: %q %s", tt.new, tt.old, n.Relation, n.Why)
+		}
+	}
+}
+
+// What "we" switched to replaces what "our" tool was, by its name, by the old value, or by the kind of both.
+func TestSwitchedTools(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		want     Relation
+	}{
+		{"User: Our helpdesk is Zendesk.", "User: we moved to Freshdesk in autumn", Updates},
+		{"The helpdesk is Zendesk.", "User: We replaced Zendesk with Plain.", Updates},
+		{"User: Our helpdesk is Plain.", "User: We migrated the helpdesk to Zendesk last week.", Updates},
+		{"User: Our password manager is LastPass.", "User: We changed from LastPass to Bitwarden.", Updates},
+		{"User: Our helpdesk is Zendesk.", "User: We moved to Slack.", Distinct},
+		{"User: Our helpdesk is Zendesk.", "User: We might move to Freshdesk.", Distinct},
+		{"User: Our helpdesk is Zendesk.", "User: We moved the wiki to Freshdesk.", Distinct},
+		{"User: Our first customer is Zendesk.", "User: We switched to Freshdesk.", Distinct},
+		{"User: Our helpdesk is Zendesk.", "User: We switched to Freshdesk for the French office.", Distinct},
+		{"User: Our helpdesk is Zendesk.", "User: Dana switched to Freshdesk.", Distinct},
+	} {
+		if v := Compare(Statement{Text: tt.old}, Statement{Text: tt.new}); v.Relation != tt.want {
+			t.Errorf("%s → %s: %s (%s), want %s", tt.old, tt.new, v.Relation, v.Why, tt.want)
+		}
+	}
+	then := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+	for text, want := range map[string]Relation{
+		"User: I joined Statkraft in 2015": Distinct, "User: I got a job at Statkraft in May 2019": Distinct, "User: I joined Statkraft in 2026": Updates,
+	} {
+		v := Compare(Statement{Text: "User: I work at Equinor", At: then}, Statement{Text: text, At: then.AddDate(0, 1, 0)})
+		if v.Relation != want {
+			t.Errorf("%s: %s (%s), want %s", text, v.Relation, v.Why, want)
+		}
+	}
+	said := func(id, text string, at time.Time) ken.Claim {
+		return ken.Claim{ID: id, Text: text, Kind: ken.KindFact, Status: ken.StatusObserved, Session: "s" + id, CreatedAt: at, UpdatedAt: at}
+	}
+	known := []ken.Claim{said("1", "User: Our shop is Shopify.", then), said("2", "User: Our outlet is Magento.", then)}
+	fresh := said("3", "User: We switched to Shopware.", then.AddDate(0, 1, 0))
+	if a := Plan(fresh, known); a.Do != Write {
+		t.Errorf("one of two tools was replaced without saying which: %+v", a)
+	}
+	if a := Plan(fresh, known[:1]); a.Do != Supersede {
+		t.Errorf("the only one was not replaced: %+v", a)
+	}
+}
+
+// What happened in a year before an earlier statement does not end what that says.
+func TestLongAgo(t *testing.T) {
+	then := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+	for _, tt := range [][2]string{
+		{"User: We use Postgres 17.", "User: We moved to Postgres 15 in 2022."},
+		{"The rent is 900 euros.", "The rent was raised to 850 euros in May 2021."},
+		{"Ich wohne in Graz.", "Ich bin im Jahr 2019 nach Linz gezogen."},
+	} {
+		known := ken.Claim{ID: "1", Text: tt[0], Kind: ken.KindFact, Status: ken.StatusObserved, Session: "s1", CreatedAt: then, UpdatedAt: then}
+		fresh := ken.Claim{ID: "2", Text: tt[1], Kind: ken.KindFact, Status: ken.StatusObserved, Session: "s2", CreatedAt: then.AddDate(0, 1, 0), UpdatedAt: then.AddDate(0, 1, 0)}
+		if a := Plan(fresh, []ken.Claim{known}); len(a.Amend) > 0 || a.Do != Write {
+			t.Errorf("%q after %q: %+v", tt[1], tt[0], a)
+		}
+	}
+}
+
+// A rule that shares words with a fact does not end the fact.
+func TestARuleEndsNoFact(t *testing.T) {
+	then := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+	for _, tt := range [][2]string{
+		{"Tests need Docker 27.", "User: Always use tabs in YAML files from now on, the tests need it."},
+		{"Integration tests need Docker 27.", "User: From now on always use tabs in YAML files of the tests."},
+		{"The tests need Docker 27", "User: Always use tabs in YAML files and run the tests with -race instead."},
+	} {
+		known := ken.Claim{ID: "1", Text: tt[0], Kind: ken.KindFact, Status: ken.StatusObserved, Session: "s1", CreatedAt: then, UpdatedAt: then}
+		fresh := ken.Claim{ID: "2", Text: tt[1], Domain: string(draft.Instruction), Kind: ken.KindFact, Status: ken.StatusObserved, Session: "s2", CreatedAt: then.AddDate(0, 1, 0), UpdatedAt: then.AddDate(0, 1, 0)}
+		if a := Plan(fresh, []ken.Claim{known}); len(a.Amend) > 0 || a.Do != Write {
+			t.Errorf("%q after %q: %+v", tt[1], tt[0], a)
 		}
 	}
 }

@@ -17,9 +17,9 @@
 //
 // [Echo] recognises the text of injected knowledge, also in other words.
 //
-// Caveats. The rules about changes, additions and synonyms know English only. In other
-// languages with spaces between words, statements are the same if their words are, and
-// contradict each other if only a negation differs. In scripts without spaces, only
-// equal text is the same. The word lists are short on purpose: a missing word prevents
-// a merge, but never loses a fact.
+// Caveats. The rules about changes, additions and synonyms know English only, except
+// those about where people live and work. In other languages with spaces between words,
+// statements are the same if their words are, and contradict each other if only a
+// negation differs. In scripts without spaces, only equal text is the same. The word
+// lists are short on purpose: a missing word prevents a merge, but never loses a fact.
 package consolidate

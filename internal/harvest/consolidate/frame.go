@@ -82,7 +82,58 @@ func parse(words []word) (f frame, ok bool) {
 		f.unsure = f.unsure || w.has(counts|limits|modal|joins)
 		f.negated = f.negated || w.has(negates)
 	}
+	f.readJob()
 	return f, true
+}
+
+// readJob reads other words for a new employer as "joined": "got a job at Bosch", "my new job is at Bosch", "left Siemens
+// for Bosch".
+func (f *frame) readJob() {
+	prep, n := "at", len(f.subject)
+	switch f.key {
+	case "get", "find", "take", "have", "accept":
+		if !isJob(f.slot("")) || f.key == "have" && f.past || f.slot("for") != nil {
+			return
+		}
+	case "be":
+		for n--; n > 0 && !f.subject[n].has(owner); n-- {
+		}
+		if n++; n < 2 || !isJob(f.subject[n:]) {
+			return
+		}
+	case "leave":
+		if prep = "for"; !company(f.slot("")) {
+			return
+		}
+	default:
+		return
+	}
+	to := f.slot(prep)
+	if !company(to) {
+		return
+	}
+	slots := []slot{{"", to}}
+	for _, s := range f.slots {
+		switch {
+		case s.prep == "" && f.key == "leave":
+			slots = append(slots, slot{"from", s.words})
+		case s.prep != "" && s.prep != prep:
+			slots = append(slots, s)
+		}
+	}
+	f.key, f.subject, f.slots = "join", f.subject[:n], slots
+}
+
+// isJob reports whether words are "job" or the like, perhaps "a new job".
+func isJob(words []word) bool {
+	if len(words) == 0 || len(words) > 2 {
+		return false
+	}
+	switch words[len(words)-1].norm {
+	case "job", "position", "employer":
+		return true
+	}
+	return false
 }
 
 // verbAt returns the index of the first verb, or -1.

@@ -487,7 +487,7 @@ aws, gcp, azure, hetzner, digitalocean, google cloud, fly.io, heroku
 npm, pnpm, yarn, bun
 pip, poetry, uv, pipenv, conda
 jenkins, github actions, gitlab ci, circleci, travis, buildkite, teamcity
-go, rust, python, java, kotlin, typescript, javascript, ruby, scala, elixir, php, swift, c, c++, c#
+go, rust, python, java, kotlin, typescript, javascript, ruby, scala, elixir, php, swift, c, c++, c#, zig, haskell, clojure, erlang, perl, lua, ocaml
 vim, neovim, emacs, vscode, vs code, intellij, goland, zed, cursor, sublime
 tabs, spaces
 dark mode, light mode, dark theme, light theme
@@ -495,9 +495,21 @@ bash, zsh, fish
 kubernetes, nomad, docker swarm, ecs
 docker, podman
 github, gitlab, bitbucket, gitea
-jira, linear, asana, trello
+jira, linear, asana, trello, youtrack, clickup
 slack, teams, discord, mattermost
 confluence, notion
+hubspot, pipedrive, salesforce, zoho
+mailchimp, brevo, klaviyo
+sendgrid, mailgun, postmark
+sentry, rollbar, bugsnag, honeybadger
+gusto, personio, bamboohr, workday
+quickbooks, xero, datev, lexoffice
+zendesk, freshdesk, intercom, helpscout
+dropbox, onedrive, google drive, nextcloud
+1password, bitwarden, lastpass, keepass
+shopify, woocommerce, shopware, magento
+figma, sketch, adobe xd
+paypal, adyen, mollie, klarna
 webpack, vite, rollup, esbuild, parcel
 jest, vitest, mocha
 pytest, unittest, nose

@@ -101,12 +101,17 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) {
+			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) || longAgo(fresh.Text, known.At) {
 				break
 			}
 			n.readChange(fresh.Text)
 			if n.Relation == Distinct && k.Session != "" {
-				p.likely = append(p.likely, n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new)))
+				unchanged := n
+				score := n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new))
+				if isRule(p.new) && !isRule(k) && score < surelyReplaces {
+					n, score = unchanged, 0 // what is to be done says little about what is
+				}
+				p.likely = append(p.likely, score)
 			}
 		}
 	}
@@ -254,6 +259,11 @@ func said(c *ken.Claim) time.Time {
 		return c.CreatedAt
 	}
 	return at
+}
+
+// isRule reports whether a claim says how the agent is to act.
+func isRule(c *ken.Claim) bool {
+	return c.Constraint || c.RuleCandidate || draft.Sort(c.Domain) == draft.Instruction
 }
 
 // disputes reports whether a reason for a dispute names the claim id.

@@ -43,6 +43,8 @@ type Verdict struct {
 	Relation Relation
 	Why      string  // the deciding words, for people
 	Score    float64 // the share of words that both have, 0..1; for information only
+
+	onlyKind bool // an update that only the kind of both values tells
 }
 
 // Compare returns the relation of after to before. It is a pure function of its arguments,
@@ -55,13 +57,13 @@ func Compare(before, after Statement) Verdict {
 // compare is Compare for parsed statements. It changes neither.
 func compare(a, b *text, before, after Statement) Verdict {
 	if len(a.words) == 0 || len(b.words) == 0 {
-		return Verdict{Distinct, "nothing to compare", 0}
+		return Verdict{Relation: Distinct, Why: "nothing to compare"}
 	}
 	if a.code || b.code {
 		if slices.Equal(strings.Fields(before.Heading+"\n"+before.Text), strings.Fields(after.Heading+"\n"+after.Text)) {
-			return Verdict{Same, "the same code", 1}
+			return Verdict{Relation: Same, Why: "the same code", Score: 1}
 		}
-		return Verdict{Distinct, "not the same code", 0}
+		return Verdict{Relation: Distinct, Why: "not the same code"}
 	}
 	if a.raw || b.raw || len(a.words) > maxWords || len(b.words) > maxWords {
 		return verbatim(a, b)
@@ -85,12 +87,12 @@ func statement(s, other Statement) text {
 // verbatim judges texts that are not interpreted.
 func verbatim(a, b *text) Verdict {
 	if slices.EqualFunc(a.words, b.words, func(x, y word) bool { return x.norm == y.norm }) {
-		return Verdict{Same, "the same text", 1}
+		return Verdict{Relation: Same, Why: "the same text", Score: 1}
 	}
 	if a.raw || b.raw {
-		return Verdict{Distinct, "not the same text, and its script has no words to compare", 0}
+		return Verdict{Relation: Distinct, Why: "not the same text, and its script has no words to compare"}
 	}
-	return Verdict{Distinct, "not the same text, and too long to compare", 0}
+	return Verdict{Relation: Distinct, Why: "not the same text, and too long to compare"}
 }
 
 // pair is an old and a new statement with their alignment.
@@ -222,6 +224,9 @@ func (p *planner) conflict() Action {
 			return o.change.is == n.change.is && o.change.bond > n.change.bond || o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
 		}) >= 0 {
 			continue // another claim is meant
+		}
+		if n.onlyKind && p.find(func(o *candidate) bool { return o.onlyKind && o.claim != n.claim && isRecalled(o.claim) }) >= 0 {
+			continue // it may be either
 		}
 		switch {
 		case n.change.judged && guard != "":
@@ -477,6 +482,9 @@ func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error
 // other statements. "Ana moved to Lyon" replaces where she lived, but shares only the name
 // with "Ana lives in Bonn".
 func attributeOf(s string) string {
+	if w := placeWords(s); w != "" {
+		return w
+	}
 	t := read(s)
 	f, ok := parse(t.words)
 	if !ok || t.notEnglish || t.raw || t.code || len(f.subject) == 0 {
@@ -485,6 +493,9 @@ func attributeOf(s string) string {
 	var says aspect
 	for _, slot := range f.slots {
 		says |= changes[phrase{f.key, slot.prep}]
+		if changes[phrase{f.key, slot.prep}]&means != 0 && len(slot.words) > 0 && kindOf(slot.words) > 0 {
+			return strings.Split(strings.TrimSpace(kindNames), "\n")[kindOf(slot.words)-1] // one of them may be what it replaces
+		}
 	}
 	var b strings.Builder
 	for i := range f.subject {

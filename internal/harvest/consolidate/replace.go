@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // replaced judges two statements that give one attribute of one subject two values,
@@ -180,6 +181,12 @@ func (p *pair) changed() (Verdict, bool) {
 	if p.insteadOf() {
 		return Verdict{Relation: Updates, Why: p.new.strong}, true
 	}
+	if longAgo(p.after.Text, p.before.At) {
+		return Verdict{}, false
+	}
+	if ok, onlyKind := p.switched(); ok {
+		return Verdict{Relation: Updates, Why: quote(p.b[verbAt(p.b):]), onlyKind: onlyKind}, true
+	}
 	older, newer, ok := p.frames()
 	if !ok {
 		return Verdict{}, false
@@ -210,6 +217,69 @@ func (p *pair) changed() (Verdict, bool) {
 	}
 	return Verdict{}, false
 }
+
+// switched reports whether the new statement says that "we" changed what the old one says is "our" tool: "we switched to
+// Pipedrive", "we replaced HubSpot with Pipedrive" and "our CRM is HubSpot". The new one names the tool or the old
+// value, or both values are of one known kind.
+func (p *pair) switched() (ok, onlyKind bool) {
+	if p.old.parts != 1 || p.new.parts != 1 || p.new.also {
+		return false, false
+	}
+	older, ok1 := parse(p.a)
+	newer, ok2 := parse(p.b)
+	if !ok1 || !ok2 || older.key != "be" || older.past || older.negated || older.unsure || newer.negated || newer.unsure || len(older.subject) == 0 {
+		return false, false
+	}
+	if who := newer.subject; len(who) == 0 || who[len(who)-1].norm != "we" {
+		return false, false
+	}
+	was, prep := older.slot(""), "to"
+	from, object := newer.slot("from"), newer.slot("")
+	switch {
+	case newer.key == "replace":
+		prep, from, object = "with", object, nil
+	case changes[phrase{newer.key, prep}]&means == 0:
+		return false, false
+	}
+	to, tool := newer.slot(prep), &older.subject[len(older.subject)-1]
+	if len(to) == 0 || len(was) == 0 || shapeOf(was) != namedValue || shapeOf(to) != namedValue || tool.has(name) && tool.raw != strings.ToUpper(tool.raw) || outsiders[tool.norm] {
+		return false, false
+	}
+	for _, s := range newer.slots {
+		switch s.prep {
+		case prep, "from", "", "when", "because":
+			continue
+		}
+		if len(s.words) == 0 || !s.words[0].has(timely|number) && !endsWith(older.subject, s.words) {
+			return false, false // it says where or for what
+		}
+	}
+	switch {
+	case !endsWith(older.subject, object):
+		return false, false
+	case len(from) > 0:
+		return equalWords(from, was), false
+	case len(object) > 0:
+		return !within(was, to) && !within(to, was), false
+	}
+	return alternatives(was, to, true), true
+}
+
+// outsiders are no tools that somebody changes.
+var outsiders = analysis.Set("customer client competitor partner investor employer sponsor name")
+
+// longAgo reports whether a statement tells of an event in a year before the one of at, when another one was made: "I
+// joined Bosch in 2015" does not end that somebody works at Siemens.
+func longAgo(text string, at time.Time) bool {
+	last := 0
+	for _, m := range inYear.FindAllStringSubmatch(text, -1) {
+		year, _ := strconv.Atoi(m[1])
+		last = max(last, year)
+	}
+	return last > 0 && last < at.Year()
+}
+
+var inYear = lazyregexp.New(`(?i)[ (](?:in|im jahr|en|em) (?:\pL+ )?(?:de )?((?:19|20)\d\d)\b`)
 
 // marker returns the word with which the new statement says that something changed, or
 // "". "Since 2019" does not count for a change after 2019.

@@ -191,6 +191,9 @@ func replacedValue(before, after string) (change, bool) {
 	if c, ok := replacedHolder(before, after); ok {
 		return c, true
 	}
+	if c, ok := replacedPlace(before, after); ok {
+		return c, true
+	}
 	fresh := valuesOf(after)
 	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
 		return change{}, false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -16,6 +17,7 @@ type ForgetRequest struct {
 	At   time.Time
 
 	terms  []string // of what is to be forgotten; none if the request does not say what
+	clause string   // what is to be forgotten, if it is a statement: "the port is 8080"
 	number bool     // it is about a date or a number
 }
 
@@ -93,6 +95,10 @@ func (l *collector) forget(s *speech, r *ForgetRequest, rest string, room int) (
 		}
 	}
 	l.found = left
+	if text, _ := reply.Amend(r.clause); gives && !amended && text != "" && characters(text) < room { // it was said in an earlier session
+		said := candidate{from: s, text: capital(text) + " now.", quote: rest, sort: draft.Fact, confidence: 0.8}
+		l.found, amended = append(l.found, said.weighed(l.present)), true
+	}
 	for p := s.before; p != nil; p = p.before {
 		if p.person && p.name == s.name {
 			p.parts = slices.DeleteFunc(p.parts, func(c sentence) bool { return r.Names(c.text) })
@@ -203,6 +209,9 @@ func asksToForget(s *sentence) (r ForgetRequest, rest int, ok bool) {
 	switch {
 	case from >= 0:
 		r.object(s.text, w[from:end])
+		if end-from > 3 && w[from-1].low == "that" {
+			r.clause = s.text[w[from].start:w[end-1].end]
+		}
 	case !pointsAt[w[i].low] && w[i-1].low == "forget":
 		return r, 0, false // "Forget the tests, we ship today." An order like others
 	default: // "Oublie ça."

@@ -58,14 +58,28 @@ func factAfterRequest(w []word) int {
 	return 0
 }
 
+// asksToDo reports whether a request for now begins at word i, behind a fact: "We moved the API to Node 22, please fix the
+// Dockerfile."
+func asksToDo(w []word, i int) bool {
+	if w[i].low != "please" && w[i].low != "pls" || !imperatives[low(w, i+1)] || manners[low(w, i+1)] {
+		return false
+	}
+	fact, request := w[:i], w[i+1:]
+	return !conditions[fact[0].low] && !prepositions[fact[0].low] && hasVerb(fact) && !orders(fact) && !imperative(fact) && rules.in(fact) < 0 && !orders(request) && rules.in(request) < 0
+}
+
 // tells reports whether words are a statement about a thing or a person that they name: "the full suite takes 40 minutes",
 // "Lena owns the ledger".
 func tells(w []word) bool {
-	if w[0].low != "the" && (!w[0].upper || w[0].comma) || len(w) < 4 || needsContext(w, false) || has(w, len(w), troubles) {
+	named := w[0].low == "the" || w[0].upper || stays[low(w, 1)] && !analysis.IsStopWord(w[0].low)
+	if !named || w[0].comma || len(w) < 4 || needsContext(w, false) || has(w, len(w), troubles) {
 		return false
 	}
 	return hasVerb(w)
 }
+
+// stays holds verbs that say how a thing is, and not what happens to it.
+var stays = analysis.Set("listens runs lives uses sits belongs expects requires")
 
 // restarts reports whether a statement that can be understood on its own begins at word i, behind a semicolon and
 // another statement. What follows a rule may be its reason.

@@ -221,7 +221,7 @@ const tag = 3
 // reports whether what is left is a statement.
 func (s *sentence) head() bool {
 	for i := 4; i < len(s.words); i++ {
-		if requests.starts(s.words[i:]) == 0 {
+		if requests.starts(s.words[i:]) == 0 && !asksToDo(s.words, i) {
 			continue
 		}
 		k := i

@@ -17,8 +17,8 @@ func isStanding(w []word) bool {
 		return habits[w[1].low]
 	case first == "make" && w[1].low == "sure":
 		return has(w, len(w), repeated)
-	case askBefore.starts(w) > 0:
-		n := askBefore.starts(w)
+	case asksBefore(w) > 0:
+		n := asksBefore(w)
 		return n < len(w) && (w[n].low == "you" && n+1 < len(w) && !analysis.IsStopWord(w[n+1].low) || doings[w[n].low])
 	case conditions[first] && w[1].low == "you" && changes[low(w, 2)]:
 		for i := 3; i+1 < len(w); i++ {
@@ -26,9 +26,49 @@ func isStanding(w []word) bool {
 				return imperatives[w[i+1].low] || manners[w[i+1].low]
 			}
 		}
+	case imperatives[first] || manners[first]:
+		return recurs(w)
 	}
 	return false
 }
+
+// asksBefore returns the number of words up to "before" in an order to ask somebody first: "ask Priya before you touch the
+// schema". It is 0 for other words.
+func asksBefore(w []word) int {
+	if n := askBefore.starts(w); n > 0 {
+		return n
+	}
+	n := askWhom.starts(w)
+	if n == 0 {
+		return 0
+	}
+	for i := n + 1; i < min(len(w), n+4); i++ {
+		if w[i].low == "before" && !w[i-1].comma {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+var askWhom = list("ask, ping, consult, check with, talk to, clear it with")
+
+// recurs reports whether an order is for each time that something is done: "run the linter before every commit".
+func recurs(w []word) bool {
+	for i := 2; i+2 < len(w); i++ {
+		if w[i+1].low != "every" && w[i+1].low != "each" {
+			continue
+		}
+		switch w[i].low {
+		case "before", "after":
+			return true
+		case "on", "with", "for", "at":
+			return occasions[w[i+2].low]
+		}
+	}
+	return false
+}
+
+var occasions = analysis.Set("commit push release merge deploy deployment pr build rebase change migration")
 
 var (
 	habits    = analysis.Set("using adding writing putting calling committing rewriting reformatting guessing apologising apologizing touching mocking inventing assuming repeating creating suggesting summarising summarizing")

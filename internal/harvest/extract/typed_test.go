@@ -41,6 +41,19 @@ func TestOrdersThatLast(t *testing.T) {
 		{"if you bump the parser, regenerate the fixtures", "instruction: User: If you bump the parser, regenerate the fixtures"},
 		{"remember i only review in the morning", "fact: User: I only review in the morning"},
 
+		{"run the linter before each merge", "instruction: User: Run the linter before each merge"},
+		{"please regenerate the client after every change", "instruction: User: Please regenerate the client after every change"},
+		{"update the changelog with each release", "instruction: User: Update the changelog with each release"},
+
+		{"ask Priya before you touch the billing schema", "instruction: User: Ask Priya before you touch the billing schema"},
+		{"please check with the legal team before deleting customer data", "instruction: User: Please check with the legal team before deleting customer data"},
+
+		{"ask Priya before lunch", ""},
+		{"ask Priya whether the schema is final", ""},
+		{"fix the footer on each page", ""},
+		{"add a header to every file", ""},
+		{"check it before every push", ""},
+		{"run the linter before each merge, just this time", ""},
 		{"stop the worker", ""},
 		{"stop writing that", ""},
 		{"make sure the server is up", ""},
@@ -70,10 +83,28 @@ func TestFactsWithinRequests(t *testing.T) {
 		{"why is the lint job red? we're on eslint 9 btw, and biome only formats", "fact: User: We're on eslint 9 btw, and biome only formats"},
 		{"since the migration all invoices go through the ledger queue", "fact: Since the migration all invoices go through the ledger queue"},
 
+		{"fix the health check, preview listens on 9443 since Monday", "fact: Preview listens on 9443 since Monday"},
+		{"We moved the parser to Go 1.25 in May, please update the image", "fact: User: We moved the parser to Go 1.25 in May"},
+		{"Invoices are rendered with typst 0.12, pls bump it in the lockfile", "fact: Invoices are rendered with typst 0.12"},
+
+		{"look at the logs, nginx returns 502 on each call", ""},
+		{"if the deploy hangs, please restart the runner", ""},
 		{"explain the trace, i dont get it", ""},
 		{"add a log line, i need to see the id", ""},
 		{"And please don't call, only write, I'm at work until six.", "instruction: User: Please don't call, only write, I'm at work until six."},
 		{"For internal use only.", ""},
+	})
+}
+
+// A new value behind a request to forget the old one is kept, though the old one was said in another session.
+func TestValuesBehindARequestToForget(t *testing.T) {
+	checkSaid(t, [][2]string{
+		{"Forget that the exporter is written in Rust; it is Kotlin.", "fact: The exporter is written in Kotlin now."},
+		{"please forget that the preview port is 8080, it's 9090", "fact: The preview port is 9090 now."},
+		{"Forget the fact that Anna owns the importer; it's Ben", "fact: Ben owns the importer now."},
+		{"Forget that the exporter is written in Rust.", ""},
+		{"Forget that the exporter is written in Rust, please.", ""},
+		{"Forget that my sister lives in Lyon, it's private.", ""},
 	})
 }
 

@@ -215,7 +215,7 @@ var imperatives = analysis.Set(`fix add write run create make update show tell g
 		plan schedule prepare design document note use do be have keep save store apply restart rerun retry reload undo redo copy paste
 		insert append wrap extend add handle validate confirm double-check proofread shorten expand elaborate clarify walk teach learn follow
 		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
-		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit regenerate rebuild recompile redeploy reindex reseed`)
+		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit regenerate rebuild recompile redeploy reindex reseed rebase`)
 
 // imperativeNouns holds the imperatives that are also common nouns, as in "Build artifacts go to S3".
 var imperativeNouns = analysis.Set(`build test deploy search release update design document email call commit push pull merge format sort order plan schedule upload download

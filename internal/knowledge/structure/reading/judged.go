@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/trained"
 )
 
@@ -22,7 +23,7 @@ const (
 // judged returns what the text is about: the trained judgement if its score is high enough,
 // or else the result of the rules.
 func (r *reader) judged(rules found) found {
-	if r.otherScript { // trained.Subject saw no examples of it
+	if r.otherScript || ownLife.MatchString(r.text) { // trained.Subject saw no examples of it
 		return rules
 	}
 	least := overNothing
@@ -58,7 +59,7 @@ func (r *reader) judged(rules found) found {
 			best, likely = f, p
 		}
 	}
-	if best.Name == "" {
+	if best.Name == "" || least == overSpeaker && (best.Name == "job" || best.Name == "new job") {
 		return rules
 	}
 	if w := r.whole(best.to, r.end(best.from)); w.Name != "" {
@@ -92,3 +93,8 @@ func (r *reader) spanned(from, to, begin, end int) (found, bool) {
 	f.Type = TypeOf(f.Name)
 	return f, true
 }
+
+// ownLife matches what people say of their own life in other languages, and of where "we" live.
+var ownLife = lazyregexp.New(`(?i)^(?:user: )?(?:(?:jetzt|ahora|agora|maintenant),? )?(?:we live in|ich (?:wohne|lebe|arbeite|heiße|mag|esse|trinke|habe (?:\pL+ ){0,3}(?:job|stelle) bei)|wir (?:wohnen|leben)|(?:ich bin|wir sind) (?:\pL+ ){0,2}nach \pL+ (?:um)?gezogen|ich bin (?:\pL+ )?(?:allergisch|vegetari|vegan|laktose|verheiratet)|` +
+	`je (?:ne )?(?:vis|travaille|préfère|mange|bois)|je n['’]aime|je m['’]appelle|je suis (?:\pL+ )?(?:allergique|végétari|végan|intolérant|mariée?)|j['’](?:habite|aime|ai déménagé)|nous (?:habitons|vivons|avons déménagé)|` +
+	`viv(?:o|imos)|trabajo|me llamo|(?:no )?me gustan?|prefiero|soy (?:\pL+ )?(?:alérgic|vegetarian|vegan|celíac)|(?:nos hemos|me he) mudado|mor(?:o|amos)|trabalho|me chamo|prefiro|sou (?:\pL+ )?(?:alérgic|vegetarian|vegan|celíac))`)

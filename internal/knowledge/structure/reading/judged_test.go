@@ -23,6 +23,15 @@ func TestJudgedSubject(t *testing.T) {
 		{"Wann läuft bei euch die Wartung der Server? Answer: sonntags um vier", "wartung"},
 		{"User: I set the session timeout to 20 minutes.", "session timeout"},
 		{"User: I am allergic to peanuts.", "user"},
+		{"User: I found a new job at Statkraft.", "user"},
+		{"User: We settled on plain text for the billing worker.", "billing worker"},
+		{"Dana decides about refunds above 500 euros.", "dana"},
+		{"User: We live in Bergen.", "user"},
+		{"Wir wohnen in Graz.", "user"},
+		{"Nous avons déménagé à Rennes.", "user"},
+		{"Soy vegetariana.", "user"},
+		{"User: We upgraded the API to Node 22.", "api"},
+		{"User: We migrated our invoices from MySQL to Postgres.", "invoices"},
 		{"The certificates are renewed by acme.sh (until 2 March 2026: Letters are sent by hand)", "certificates"},
 	} {
 		c := claim(tt.text)

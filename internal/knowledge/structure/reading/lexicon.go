@@ -222,7 +222,7 @@ var lists = []struct {
 		toward towards upon per around near off out up down along despite except inside outside like beyond among`},
 	{function | auxiliary, `is are was were be been being am has have had having do does did doing can could should would will shall may might must isn't aren't wasn't weren't doesn't don't
 		didn't hasn't haven't hadn't can't cannot couldn't won't wouldn't shouldn't mustn't shan't needn't gets got`},
-	{finite, `uses used using needs needed requires required depends depended relies relied runs ran calls called imports imported owns owned maintains maintained blocks blocked feeds fed notifies
+	{finite, `decides approves uses used using needs needed requires required depends depended relies relied runs ran calls called imports imported owns owned maintains maintained blocks blocked feeds fed notifies
 		notified informs informed publishes published stores stored reads wrote writes written stays stayed keeps kept gives gave takes took makes made goes went comes came says said thinks thought
 		becomes became lives lived works worked means meant holds held returns returned ships shipped lands landed adds added moves moved exists serves served sits carries resolves gets got
 		provides provided supports supported includes included contains contained handles handled talks waits belongs lets loads renders declares drives answers inherits

@@ -21,6 +21,9 @@ const (
 
 // primary returns what the text is about.
 func (r *reader) primary() found {
+	if r.voice != person && ownLife.MatchString(r.text) {
+		return r.speakerMention()
+	}
 	best := found{}
 	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.end(from) {
 		f := r.about(from)
@@ -153,11 +156,17 @@ func (r *reader) aboutClause(from, to int) found {
 		}
 		return r.speakerMention()
 	case ourself:
+		if f := r.changed(from, to); f.Name != "" && r.voice != person {
+			return f
+		}
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
 			return f
 		}
 		if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
 			return r.speech(BySpeech)
+		}
+		if f := r.chosenFor(from, to); f.Name != "" && r.voice != person {
+			return f
 		}
 		return r.spoken()
 	case other, pronoun:
@@ -190,6 +199,42 @@ func (r *reader) aboutClause(from, to int) found {
 		return f
 	}
 	return r.spoken()
+}
+
+// changed returns what somebody gave another value: the API in "we moved the API to Node 22".
+func (r *reader) changed(from, to int) found {
+	for i := from; i+3 < to; i++ {
+		if !changing[r.words[i].low] || !r.words[i+1].entry.is(determiner) || r.words[i+1].broken {
+			continue
+		}
+		_, f := r.nouns(i+2, to)
+		if f.Name == "" && !r.words[i+2].entry.is(function) { // also a usual noun: "the API"
+			f = found{Mention: Mention{Name: r.join(i+2, i+3), Display: r.display(i+2, i+3), Type: Unknown}, from: i + 2, to: i + 3}
+		}
+		if f.Name != "" && f.to < to && r.is(f.to, "to", "from", "onto") {
+			f.Confidence = ByCapital
+			return f
+		}
+		break
+	}
+	return found{}
+}
+
+var changing = analysis.Set("moved migrated switched upgraded downgraded bumped ported updated converted changed raised lowered renamed")
+
+// chosenFor returns what something was chosen for: the scheduler in "let's go with REST for the scheduler".
+func (r *reader) chosenFor(from, to int) found {
+	if !r.anyOf(from, to, "decided", "agreed", "chose", "picked", "settled", "go", "going", "use") {
+		return found{}
+	}
+	for i := from; i+2 < to; i++ {
+		if r.is(i, "for") && r.words[i+1].entry.is(determiner) {
+			_, f := r.nouns(i+2, to)
+			f.Confidence = min(f.Confidence, ByCapital)
+			return f
+		}
+	}
+	return found{}
 }
 
 // owning holds verbs of a person who answers for something. The thing says more than the person.
