@@ -13,7 +13,7 @@ import (
 
 // A reply that only gives another value starts with words of a correction, ends with them, or both.
 var (
-	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|sry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|it'?s) (?:wrong|outdated|old|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
+	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|sry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|that was|it'?s) (?:wrong|outdated|old|(?:from )?the old (?:value|one|number|setting|default)|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
 		`nvm|never ?mind|whoops|hold on|hang on|my b|edit ?:|nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
 	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa)|` +
 		`, (?:because |bc |since |as )?(?:(?:i )?(?:mixed|misread|misremembered|mistyped|misspoke)|i (?:confused|was (?:thinking|looking|reading)|(?:had|got) (?:it|that|them|those|the \pL+) (?:wrong|mixed|confused|backwards))) ?.*)[.! ]*$`)

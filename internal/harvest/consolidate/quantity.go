@@ -217,7 +217,8 @@ func (m *mention) read(text string) {
 		}
 		number, unit := s[:end], strings.TrimLeft(s[end:], " -")
 		m.norm = or(digits, numberNames()[number])
-		if m.unit = analysis.Stem(unit); function(unit) && s[end] == ' ' {
+		m.unit = or(units[unit], analysis.Stem(unit))
+		if units[unit] == "" && function(unit) && s[end] == ' ' {
 			m.kind, m.unit, m.to = numberType, "", m.from+len(number)
 			m.number(text)
 		}
@@ -235,6 +236,9 @@ func (m *mention) read(text string) {
 		m.norm = or(or(digits, numberNames()[word]), s)
 	}
 }
+
+// units holds units of time by their abbreviations and by names that otherwise name nothing, such as "s" and "seconds".
+var units = map[string]string{"s": "second", "sec": "second", "secs": "second", "second": "second", "seconds": "second", "min": "minut", "mins": "minut", "hr": "hour", "hrs": "hour"}
 
 // decimal reports whether m is a number with a decimal point.
 func (m *mention) decimal() bool { return m.kind == numberType && strings.Contains(m.norm, ".") }
