@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,11 +11,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/viterin/vek/vek32"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
@@ -130,37 +129,29 @@ const checkpointMagic = "KENTRAIN"
 
 // save atomically writes a checkpoint: magic, the length of the state's JSON, the JSON,
 // the arrays of rows, and a CRC-32C of all that.
-func (s *state) save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return &ken.Error{Code: ken.CodeInvalid, Msg: "write checkpoint", Err: err, Try: "Name a file in a folder that is there and writable."}
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	sum := crc32.New(castagnoli)
-	b := bufio.NewWriterSize(f, 1<<20)
-	w := io.MultiWriter(b, sum)
+func (s *state) save(path string) error {
 	about, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	head := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), uint32(len(about)))
-	if _, err := w.Write(append(head, about...)); err != nil {
-		return err
-	}
-	for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
-		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+	err = durable.Replace(path, 0o600, func(f io.Writer) error {
+		sum := crc32.New(castagnoli)
+		w := io.MultiWriter(f, sum)
+		head := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), uint32(len(about)))
+		if _, err := w.Write(append(head, about...)); err != nil {
 			return err
 		}
+		for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
+			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+				return err
+			}
+		}
+		return binary.Write(f, binary.LittleEndian, sum.Sum32())
+	})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "write checkpoint", Err: err, Try: "Name a file in a folder that is there and writable."}
 	}
-	if err := errors.Join(binary.Write(b, binary.LittleEndian, sum.Sum32()), b.Flush(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return err
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
