@@ -28,31 +28,16 @@ func Tune(ctx context.Context, base *table.Model, pairs []Pair, o Options) (*tab
 	o = o.tuneDefaults(len(pairs))
 	o.Dim = base.Dim()
 	o.Info.Base = base.Model()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if len(pairs) < 2 {
-		return nil, tooFew(len(pairs))
-	}
 	r := &run{o: &o}
-	if err := r.resume(ctx, pairs); err != nil {
-		return nil, err
-	}
-	if r.state.rows == nil {
+	return r.all(ctx, pairs, func() error {
 		words, err := countWords(ctx, pairs, &o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r.state.Dim = o.Dim
 		r.state.Tokens, r.state.rows = extend(base, words, o.Tokens)
-	}
-	if err := r.cut(ctx, pairs); err != nil {
-		return nil, err
-	}
-	if err := r.epochs(ctx); err != nil {
-		return nil, err
-	}
-	return r.export()
+		return r.cut(ctx, pairs)
+	})
 }
 
 // extend copies base's tokens and rows and adds at most n frequent words.
