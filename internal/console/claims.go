@@ -509,11 +509,7 @@ func changesPage(v *visit) error {
 	if b.Since.IsZero() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
-	err = v.withStore(func(s store.Engine) error {
-		p, err := v.con.claims.Catch(v.ctx(), s)
-		if err != nil || !p.Ready {
-			return err
-		}
+	err = v.withClaims(func(s store.Engine) error {
 		got, err := v.con.claims.Select(s.Owner(), facet.Selection{ChangedSince: b.Since, Order: facet.Updated, Before: v.param("before"), Limit: claimsPerPage, Structural: true})
 		if err != nil {
 			return err
