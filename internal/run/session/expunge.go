@@ -39,7 +39,7 @@ type Expunged struct {
 //
 // Deleted data leaves the disk when the store's file is compacted.
 func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
-	j.texts.forget()
+	j.texts.Drop(func(uint64) bool { return true })
 	recs, first := j.records(ctx, func(*record) bool { return true })
 	var out Expunged
 	for i := range recs {

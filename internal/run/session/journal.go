@@ -66,7 +66,7 @@ type Journal struct {
 	shelf store.Shelf
 	o     Options
 	seed  maphash.Seed
-	texts texts // cleaned texts of injections
+	texts lru.Map[uint64, string] // cleaned texts of injections by the hash of the text
 
 	mu     sync.Mutex                      // guards the fields below
 	caches lru.List[string, *sessionCache] // by session
@@ -82,7 +82,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 	o.MaxMessageBytes = cmp.Or(max(o.MaxMessageBytes, 0), defaultMessageBytes)
 	o.MaxMessageBytes = max(o.MaxMessageBytes, minMessageBytes)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}}
+	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: lru.Map[uint64, string]{Max: maxTexts}}
 }
 
 // now returns the current time in the form in which it is stored: UTC, without a
