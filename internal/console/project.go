@@ -148,7 +148,6 @@ type fileBody struct {
 
 type fileClaim struct {
 	provenance.Claim
-	Tone  string
 	Moved bool // the file has changed since
 }
 
