@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -89,11 +90,13 @@ type modelCall struct {
 // none.
 func (l *Layer) fillDefaults(t *ken.Turn) {
 	l.setOwner(t)
-	if t.Weight == ken.WeightDefault {
-		t.Weight = l.cfg.Retrieval.Weight
-	}
+	fillScope(t, &l.cfg)
+}
+
+func fillScope(t *ken.Turn, cfg *config.Config) {
+	t.Weight = cmp.Or(t.Weight, cfg.Retrieval.Weight)
 	if t.Scopes == nil {
-		t.Scopes = l.cfg.Retrieval.Scopes
+		t.Scopes = cfg.Retrieval.Scopes
 	}
 }
 

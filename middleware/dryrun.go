@@ -82,12 +82,7 @@ func (l operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (As
 		return Assembly{}, err
 	}
 	t.Owner = l.ownerOrDefault(t.Owner)
-	if t.Weight == ken.WeightDefault {
-		t.Weight = tr.cfg.Retrieval.Weight
-	}
-	if t.Scopes == nil {
-		t.Scopes = tr.cfg.Retrieval.Scopes
-	}
+	fillScope(&t, &tr.cfg)
 	last := lastUser(t.Messages)
 	if why := skipReason(&t, &tr.cfg, last); why != "" {
 		return Assembly{Receipt: l.emptyReceipt(&t, why)}, ctx.Err()

@@ -268,9 +268,8 @@ func TestCheckForgottenFindsWhatIsLeft(t *testing.T) {
 			must(t, l.Operator().Journal("").Injected(t.Context(), "s9", []ken.Item{{ID: was.ID, Text: "something"}}))
 		},
 		"checkpoints": func(t *testing.T, l *middleware.Layer, _ store.Engine, _ ken.Claim) {
-			_, err := l.Operator().Journal("").Append(t.Context(), session.About{ID: "s9"}, []ken.Message{{Role: "user", Text: "Hello there."}})
-			must(t, err)
-			must(t, l.Operator().Journal("").SaveCheckpoint(t.Context(), "s9", session.Checkpoint{Seq: 9, Goal: words}))
+			n := session.Note{About: session.About{ID: "s9"}, Messages: []ken.Message{{Role: "user", Text: "Hello there."}}, Step: &session.Step{Focal: []string{words}}}
+			must(t, l.Operator().Journal("").Record(t.Context(), []session.Note{n}, nil)[0].Err)
 		},
 		"receipts": func(t *testing.T, l *middleware.Layer, _ store.Engine, was ken.Claim) {
 			must(t, l.Operator().Receipts("").Put(t.Context(), receipt.Record{Receipt: ken.Receipt{Turn: "t9", At: time.Now(), Items: []ken.Item{{ID: was.ID, Kind: ken.KindFact}}}}))

@@ -396,7 +396,7 @@ type row struct {
 	When             any // a relative time
 	Seen             int // number of times it was observed
 	Session          string
-	Expired, Put     bool // expired; archived
+	Expired          bool
 	Confidence       float64
 	Evidence         int // number of pieces of evidence
 }
@@ -405,7 +405,7 @@ type row struct {
 func rowOf(c *inspect.Claim, now time.Time) row {
 	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: toneOf(&c.Claim), Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
 		Says: statusLine(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
-		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
+		Session: c.Session, Expired: c.Expired(now), Confidence: c.Confidence, Evidence: len(c.Evidence)}
 }
 
 // toneOf returns the tone for a claim's status: warning for disputed claims and for hypotheses with
@@ -509,11 +509,7 @@ func changesPage(v *visit) error {
 	if b.Since.IsZero() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such period", Try: "Use hour, day, week or month, or since with a date such as 2026-03-01."}
 	}
-	err = v.withStore(func(s store.Engine) error {
-		p, err := v.con.claims.Catch(v.ctx(), s)
-		if err != nil || !p.Ready {
-			return err
-		}
+	err = v.withClaims(func(s store.Engine) error {
 		got, err := v.con.claims.Select(s.Owner(), facet.Selection{ChangedSince: b.Since, Order: facet.Updated, Before: v.param("before"), Limit: claimsPerPage, Structural: true})
 		if err != nil {
 			return err

@@ -225,11 +225,7 @@ func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 // addClaimsOnFile finds claims whose evidence is the record's file, if the claims are
 // counted.
 func (v *visit) addClaimsOnFile(file string, b *decisionBody) error {
-	return v.withStore(func(s store.Engine) error {
-		progress, err := v.con.claims.Catch(v.ctx(), s)
-		if err != nil || !progress.Ready {
-			return err
-		}
+	return v.withClaims(func(s store.Engine) error {
 		p, err := v.con.claims.Select(s.Owner(), facet.Selection{Files: []string{file}, Limit: maxResting})
 		if err != nil || p.Total == 0 {
 			return err

@@ -148,7 +148,6 @@ type fileBody struct {
 
 type fileClaim struct {
 	provenance.Claim
-	Tone  string
 	Moved bool // the file has changed since
 }
 
@@ -162,10 +161,7 @@ func filesPage(v *visit) error {
 		return v.filePage(path)
 	}
 	b := filesBody{Question: strings.TrimSpace(v.param("q"))}
-	err := v.withStore(func(s store.Engine) error {
-		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
-			return err
-		}
+	err := v.withClaims(func(s store.Engine) error {
 		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
 		b.Files = mapped(values, func(x *facet.Value) facetValue {
 			return facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)}

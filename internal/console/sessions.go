@@ -246,10 +246,7 @@ func agentsPage(v *visit) error {
 		}
 		return by[name]
 	}
-	err := v.withStore(func(s store.Engine) error {
-		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
-			return err
-		}
+	err := v.withClaims(func(s store.Engine) error {
 		values, err := v.con.claims.Values(s.Owner(), facet.Agent, "", maxAgents)
 		for _, x := range values {
 			of(x.Value).Claims = x.Count
@@ -293,10 +290,7 @@ const claimsOfAnAgent = 15
 func agentPage(v *visit) error {
 	name := v.r.PathValue("name")
 	b := agentBody{Now: v.now(), Name: name}
-	err := v.withStore(func(s store.Engine) error {
-		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
-			return err
-		}
+	err := v.withClaims(func(s store.Engine) error {
 		only, err := v.con.claims.Select(s.Owner(), facet.Selection{Scopes: []string{ken.Scope{Type: ken.ScopeAgent, ID: name}.String()}, Limit: claimsOfAnAgent})
 		if err != nil {
 			return err

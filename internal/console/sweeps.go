@@ -56,7 +56,6 @@ type sweepRow struct {
 
 type sweepRun struct {
 	Label  string
-	Report string // file name
 	Mode   string
 	report *sweep.Report
 	score  sweep.Score
@@ -152,7 +151,7 @@ func (b *sweepsBody) runs(list []openedSweep) {
 		o := &list[i]
 		sets[o.report.Dataset] = true
 		for _, m := range o.modes {
-			r := sweepRun{Label: m, Report: o.Name, Mode: m, report: o.report, score: o.report.Modes[m]}
+			r := sweepRun{Label: m, Mode: m, report: o.report, score: o.report.Modes[m]}
 			if len(list) > 1 && m != o.Name {
 				r.Label = o.Name + ": " + m
 			}

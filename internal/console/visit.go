@@ -103,6 +103,16 @@ func (v *visit) withStore(fn func(s store.Engine) error) error {
 	return fn(s)
 }
 
+// withClaims calls fn with the store if the index of its claims can be used already.
+func (v *visit) withClaims(fn func(s store.Engine) error) error {
+	return v.withStore(func(s store.Engine) error {
+		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
+			return err
+		}
+		return fn(s)
+	})
+}
+
 // change carries out a change at the visitor's desk, and redirects to a page that reports it; did
 // is a key of doneMessages.
 func (v *visit) change(path, did string, do func(*operator.Desk) error) error {

@@ -2,6 +2,7 @@
 package lru
 
 import (
+	"cmp"
 	"container/list"
 	"iter"
 	"sync"
@@ -82,12 +83,14 @@ func (l *List[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// maxValues is the maximum number of values in a Map.
+// maxValues is the default of Map.Max.
 const maxValues = 1024
 
-// Map is a List of at most 1024 values that is safe for concurrent use. It drops the value that was
+// Map is a List of at most Max values that is safe for concurrent use. It drops the value that was
 // not used for the longest time.
 type Map[K comparable, V any] struct {
+	Max int // 0 means 1024; not changed after the first use
+
 	mu   sync.Mutex // guards list
 	list List[K, V]
 }
@@ -118,7 +121,7 @@ func (m *Map[K, V]) Put(key K, v V) (old V, replaced bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, replaced = m.list.Put(key, v)
-	if m.list.Len() > maxValues {
+	if m.list.Len() > cmp.Or(m.Max, maxValues) {
 		m.list.TakeOldest()
 	}
 	return old, replaced

@@ -98,14 +98,17 @@ func (a *commands) keyRevokeCommand() *cobra.Command {
 }
 
 // keyFile returns the configuration that ken serve would use here, and the keys that
-// ken key created for it.
-func (a *commands) keyFile() (*config.Resolved, *operator.Keys, error) {
-	r, err := a.Configuration()
-	if err != nil {
-		return nil, nil, err
+// ken key created for it: for changing them, and as they are.
+func (a *commands) keyFile() (r *config.Resolved, keys *operator.Keys, list []operator.Key, err error) {
+	if r, err = a.Configuration(); err != nil {
+		return nil, nil, nil, err
 	}
-	err = cli.SkipFiles(r, func(string) {}) // it may move the state elsewhere
-	return r, operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil), err
+	if err = cli.SkipFiles(r, func(string) {}); err != nil { // it may move the state elsewhere
+		return nil, nil, nil, err
+	}
+	keys = operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil)
+	list, err = keys.List()
+	return r, keys, list, err
 }
 
 // withCreatedKeys adds the keys that ken key created to a configuration.
@@ -123,11 +126,7 @@ func (a *commands) withCreatedKeys(cfg config.Config) (config.Config, error) {
 }
 
 func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
-	r, keys, err := a.keyFile()
-	if err != nil {
-		return err
-	}
-	before, err := keys.List()
+	r, keys, before, err := a.keyFile()
 	if err != nil {
 		return err
 	}
@@ -166,11 +165,7 @@ type keyView struct {
 }
 
 func (a *commands) listKeys() error {
-	r, keys, err := a.keyFile()
-	if err != nil {
-		return err
-	}
-	list, err := keys.List()
+	r, _, list, err := a.keyFile()
 	if err != nil {
 		return err
 	}
@@ -211,11 +206,7 @@ func (k *keyView) state(now time.Time) string {
 }
 
 func (a *commands) revokeKey(ctx context.Context, name string) error {
-	r, keys, err := a.keyFile()
-	if err != nil {
-		return err
-	}
-	list, err := keys.List()
+	r, keys, list, err := a.keyFile()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,31 +101,16 @@ func (c *Codebase) Save() error {
 	return nil
 }
 
-func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
+func (c *Codebase) write(view *codegraph.View, s readerSignature) error {
 	if err := trust.Mark(c.o.Root, c.o.State); err != nil && !errors.Is(err, ken.ErrUnavailable) {
 		return err
 	}
-	f, err := os.CreateTemp(c.o.State, FileName+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+	return durable.Replace(filepath.Join(c.o.State, FileName), 0o600, func(w io.Writer) error {
+		if _, err := w.Write(slices.Concat([]byte(fileMagic), s.golang[:], s.lexed[:])); err != nil {
+			return err
 		}
-	}()
-	out := bufio.NewWriter(f)
-	_, _ = out.WriteString(fileMagic) // Flush returns the first error
-	_, _ = out.Write(s.golang[:])
-	_, _ = out.Write(s.lexed[:])
-	err = view.Save(out)
-	if err == nil {
-		err = out.Flush()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return durable.Rename(f.Name(), filepath.Join(c.o.State, FileName))
+		return view.Save(w)
+	})
 }
 
 // clockGranularity is the minimum time between two writes that modification times can distinguish.

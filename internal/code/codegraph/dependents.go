@@ -262,12 +262,11 @@ func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int,
 
 // Source is a source file in a language that an extractor reads, with its imports from the repository.
 type Source struct {
-	Path      string
-	Hash      string // of its content
-	Language  string
-	Test      bool       // it holds tests
-	Generated bool       // a program wrote it
-	Imports   []Imported // by line and ID, each ID once
+	Path     string
+	Hash     string // of its content
+	Language string
+	Test     bool       // it holds tests
+	Imports  []Imported // by line and ID, each ID once
 }
 
 // Imported is a file, package, namespace or declaration that a file imports.
@@ -293,7 +292,7 @@ func (v *View) Sources(yield func(Source) bool) {
 	slices.SortFunc(units, func(a, b *unit) int { return strings.Compare(v.text(a.path), v.text(b.path)) })
 	homes := map[int32]*nodeLocation{}
 	for _, u := range units {
-		s := Source{Path: v.text(u.path), Hash: u.hash, Language: v.text(u.lang), Test: u.has(forTests), Generated: u.has(generated)}
+		s := Source{Path: v.text(u.path), Hash: u.hash, Language: v.text(u.lang), Test: u.has(forTests)}
 		for at := u.firstFrom(u.node); at < len(u.edges) && u.edges[at].from == u.node; at++ {
 			e := u.edges[at]
 			if e.meta.kind() != eImports || v.nodes.at(e.to).flags&inRepo == 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"log/slog"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/topk"
 	"github.com/kenlayer/ken/store"
 )
@@ -56,8 +56,7 @@ type Index struct {
 	work sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
-	owners map[string]*owner
-	clock  uint64 // counts uses
+	owners lru.List[string, *owner]
 	closed bool
 }
 
@@ -69,7 +68,7 @@ func New(o Options) *Index {
 	o.Top = cmp.Or(max(o.Top, 0), DefaultTop)
 	o.MaxOwners = cmp.Or(max(o.MaxOwners, 0), DefaultOwners)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	x := &Index{o: o, owners: map[string]*owner{}}
+	x := &Index{o: o}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x
 }
@@ -79,7 +78,7 @@ func New(o Options) *Index {
 func (x *Index) Close() {
 	x.mu.Lock()
 	x.closed = true
-	x.owners = map[string]*owner{}
+	x.owners = lru.List[string, *owner]{}
 	x.mu.Unlock()
 	x.stop()
 	x.work.Wait()
@@ -95,32 +94,25 @@ func (x *Index) owner(name string) (*owner, error) {
 	if x.closed {
 		return nil, errClosed
 	}
-	o := x.owners[name]
-	if o == nil {
-		if len(x.owners) >= x.o.MaxOwners {
-			oldest := slices.MinFunc(slices.Collect(maps.Keys(x.owners)), func(a, b string) int { return cmp.Compare(x.owners[a].used, x.owners[b].used) })
-			x.owners[oldest].stop()
-			delete(x.owners, oldest)
+	o, ok := x.owners.Get(name)
+	if !ok {
+		if x.owners.Len() >= x.o.MaxOwners {
+			_, oldest := x.owners.TakeOldest()
+			oldest.stop()
 		}
 		o = &owner{name: name, turn: make(chan struct{}, 1)}
 		o.ctx, o.stop = context.WithCancel(x.ctx)
-		x.owners[name] = o
+		x.owners.Put(name, o)
 	}
-	x.clock++
-	o.used = x.clock
 	return o, nil
 }
 
 // read calls fn with an owner's columns.
 func (x *Index) read(name string, fn func(*table)) error {
 	x.mu.Lock()
-	o := x.owners[name]
-	if o != nil {
-		x.clock++
-		o.used = x.clock
-	}
+	o, ok := x.owners.Get(name)
 	x.mu.Unlock()
-	if o != nil {
+	if ok {
 		o.mu.RLock()
 		defer o.mu.RUnlock()
 		if o.t != nil {

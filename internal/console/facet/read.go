@@ -32,7 +32,6 @@ type Progress struct {
 
 type owner struct {
 	name string
-	used uint64        // guarded by Index.mu
 	turn chan struct{} // a lock: whoever changes the columns holds its token
 	ctx  context.Context
 	stop context.CancelFunc

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
@@ -47,12 +48,10 @@ type Ledger struct {
 	o Options
 
 	mu     sync.Mutex // guards the fields below
-	owners map[string]*owner
-	clock  uint64 // counts uses
+	owners lru.List[string, *owner]
 }
 
 type owner struct {
-	used  uint64          // guarded by Ledger.mu
 	turn  chan struct{}   // a lock: whoever reads receipts holds its token; it guards asked
 	asked map[string]bool // sessions already checked in this round
 
@@ -71,7 +70,7 @@ func New(o Options) *Ledger {
 	o.Owners = cmp.Or(max(o.Owners, 0), DefaultOwners)
 	o.Verify = cmp.Or(max(o.Verify, 0), DefaultVerify)
 	o.Reread = cmp.Or(max(o.Reread, 0), DefaultReread)
-	return &Ledger{o: o, owners: map[string]*owner{}}
+	return &Ledger{o: o}
 }
 
 // Drop removes an owner's turns, so that the next Catch reads all receipts. Call it
@@ -79,7 +78,7 @@ func New(o Options) *Ledger {
 func (l *Ledger) Drop(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.owners, name)
+	l.owners.Take(name)
 }
 
 // owner returns the turns of an owner. If there is no room, it replaces those of the
@@ -87,29 +86,23 @@ func (l *Ledger) Drop(name string) {
 func (l *Ledger) owner(name string) *owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o := l.owners[name]
-	if o == nil {
-		if len(l.owners) >= l.o.Owners {
-			delete(l.owners, slices.MinFunc(slices.Collect(maps.Keys(l.owners)), func(a, b string) int { return cmp.Compare(l.owners[a].used, l.owners[b].used) }))
+	o, ok := l.owners.Get(name)
+	if !ok {
+		if l.owners.Len() >= l.o.Owners {
+			l.owners.TakeOldest()
 		}
 		o = &owner{turn: make(chan struct{}, 1)}
-		l.owners[name] = o
+		l.owners.Put(name, o)
 	}
-	l.clock++
-	o.used = l.clock
 	return o
 }
 
 // turns returns the turns of an owner, newest first. The caller must not modify them.
 func (l *Ledger) turns(name string) []*Turn {
 	l.mu.Lock()
-	o := l.owners[name]
-	if o != nil {
-		l.clock++
-		o.used = l.clock
-	}
+	o, ok := l.owners.Get(name)
 	l.mu.Unlock()
-	if o == nil {
+	if !ok {
 		return nil
 	}
 	o.mu.RLock()

@@ -2,13 +2,13 @@ package guard
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"fmt"
 	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/lru"
 )
 
 // defaultCacheSize is the size of NewCache(0): 25 MB at 1,536 dimensions.
@@ -19,9 +19,8 @@ const defaultCacheSize = 4096
 type Cache struct {
 	size int
 
-	mu     sync.Mutex // guards the rest
-	byKey  map[cacheKey]*list.Element
-	recent *list.List // of cacheEntry, most recently used first
+	mu      sync.Mutex // guards vectors
+	vectors lru.List[cacheKey, []float32]
 }
 
 type cacheKey struct {
@@ -29,14 +28,9 @@ type cacheKey struct {
 	hash  [16]byte
 }
 
-type cacheEntry struct {
-	key    cacheKey
-	vector []float32
-}
-
 // NewCache returns a cache of at most size vectors; <= 0 means 4,096.
 func NewCache(size int) *Cache {
-	return &Cache{size: cmp.Or(max(size, 0), defaultCacheSize), byKey: map[cacheKey]*list.Element{}, recent: list.New()}
+	return &Cache{size: cmp.Or(max(size, 0), defaultCacheSize)}
 }
 
 // Get returns one vector per hash, in order; nil for a missing one.
@@ -45,10 +39,7 @@ func (m *Cache) Get(model string, hashes [][16]byte) [][]float32 {
 	defer m.mu.Unlock()
 	vectors := make([][]float32, len(hashes))
 	for i, h := range hashes {
-		if el, ok := m.byKey[cacheKey{model, h}]; ok {
-			m.recent.MoveToFront(el)
-			vectors[i] = el.Value.(cacheEntry).vector
-		}
+		vectors[i], _ = m.vectors.Get(cacheKey{model, h})
 	}
 	return vectors
 }
@@ -58,16 +49,9 @@ func (m *Cache) Put(model string, hashes [][16]byte, vectors [][]float32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, h := range hashes {
-		entry := cacheEntry{cacheKey{model, h}, vectors[i]}
-		if el, ok := m.byKey[entry.key]; ok {
-			el.Value = entry
-			m.recent.MoveToFront(el)
-			continue
-		}
-		m.byKey[entry.key] = m.recent.PushFront(entry)
-		if m.recent.Len() > m.size {
-			oldest := m.recent.Remove(m.recent.Back()).(cacheEntry)
-			delete(m.byKey, oldest.key)
+		m.vectors.Put(cacheKey{model, h}, vectors[i])
+		if m.vectors.Len() > m.size {
+			m.vectors.TakeOldest()
 		}
 	}
 }

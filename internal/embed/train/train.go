@@ -19,21 +19,25 @@ import (
 // pairs, a checkpoint of another run) or corrupt (a checkpoint), or the context's own.
 func Train(ctx context.Context, pairs []Pair, o Options) (*table.Model, error) {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
+	r := &run{o: &o}
+	return r.all(ctx, pairs, func() error { return r.begin(ctx, pairs) })
+}
+
+// all does the whole training. begin makes the first rows and the corpus, if there is no checkpoint.
+func (r *run) all(ctx context.Context, pairs []Pair, begin func() error) (*table.Model, error) {
+	if err := r.o.check(); err != nil {
 		return nil, err
 	}
 	if len(pairs) < 2 {
 		return nil, tooFew(len(pairs))
 	}
-	r := &run{o: &o}
 	if err := r.resume(ctx, pairs); err != nil {
 		return nil, err
 	}
-	if r.state.rows == nil {
-		if err := r.begin(ctx, pairs); err != nil {
-			return nil, err
-		}
-	} else if err := r.cut(ctx, pairs); err != nil {
+	if r.state.rows != nil {
+		begin = func() error { return r.cut(ctx, pairs) }
+	}
+	if err := begin(); err != nil {
 		return nil, err
 	}
 	if err := r.epochs(ctx); err != nil {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,11 +11,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/viterin/vek/vek32"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
@@ -29,31 +28,16 @@ func Tune(ctx context.Context, base *table.Model, pairs []Pair, o Options) (*tab
 	o = o.tuneDefaults(len(pairs))
 	o.Dim = base.Dim()
 	o.Info.Base = base.Model()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if len(pairs) < 2 {
-		return nil, tooFew(len(pairs))
-	}
 	r := &run{o: &o}
-	if err := r.resume(ctx, pairs); err != nil {
-		return nil, err
-	}
-	if r.state.rows == nil {
+	return r.all(ctx, pairs, func() error {
 		words, err := countWords(ctx, pairs, &o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r.state.Dim = o.Dim
 		r.state.Tokens, r.state.rows = extend(base, words, o.Tokens)
-	}
-	if err := r.cut(ctx, pairs); err != nil {
-		return nil, err
-	}
-	if err := r.epochs(ctx); err != nil {
-		return nil, err
-	}
-	return r.export()
+		return r.cut(ctx, pairs)
+	})
 }
 
 // extend copies base's tokens and rows and adds at most n frequent words.
@@ -130,37 +114,29 @@ const checkpointMagic = "KENTRAIN"
 
 // save atomically writes a checkpoint: magic, the length of the state's JSON, the JSON,
 // the arrays of rows, and a CRC-32C of all that.
-func (s *state) save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return &ken.Error{Code: ken.CodeInvalid, Msg: "write checkpoint", Err: err, Try: "Name a file in a folder that is there and writable."}
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	sum := crc32.New(castagnoli)
-	b := bufio.NewWriterSize(f, 1<<20)
-	w := io.MultiWriter(b, sum)
+func (s *state) save(path string) error {
 	about, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	head := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), uint32(len(about)))
-	if _, err := w.Write(append(head, about...)); err != nil {
-		return err
-	}
-	for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
-		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+	err = durable.Replace(path, 0o600, func(f io.Writer) error {
+		sum := crc32.New(castagnoli)
+		w := io.MultiWriter(f, sum)
+		head := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), uint32(len(about)))
+		if _, err := w.Write(append(head, about...)); err != nil {
 			return err
 		}
+		for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
+			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+				return err
+			}
+		}
+		return binary.Write(f, binary.LittleEndian, sum.Sum32())
+	})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "write checkpoint", Err: err, Try: "Name a file in a folder that is there and writable."}
 	}
-	if err := errors.Join(binary.Write(b, binary.LittleEndian, sum.Sum32()), b.Flush(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return err
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/locks"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -53,11 +55,12 @@ func (o Options) withDefaults() Options {
 type API struct {
 	l        *middleware.Layer
 	o        Options
-	instance string      // part of the ETags of lists
-	changing locks.Locks // by claim, so that comparing If-Match and changing the claim is one step in this process
-	counts   counts
+	instance string                        // part of the ETags of lists
+	changing locks.Locks                   // by claim, so that comparing If-Match and changing the claim is one step in this process
+	counts   lru.Map[string, *ownerCounts] // by owner
 
-	unanswered unanswered
+	// unanswered holds the functions that receive the answers of prepared turns.
+	unanswered lru.Map[turnKey, func(ken.Message)]
 
 	// served is called after each call of a handler, for tests.
 	served func(*call, *reply, error)
@@ -66,7 +69,7 @@ type API struct {
 // New returns the API of a layer. It opens no store.
 func New(l *middleware.Layer, o Options) *API {
 	o = o.withDefaults()
-	return &API{l: l, o: o, instance: o.NewID(), served: func(*call, *reply, error) {}}
+	return &API{l: l, o: o, instance: o.NewID(), unanswered: lru.Map[turnKey, func(ken.Message)]{Max: maxUnanswered}, served: func(*call, *reply, error) {}}
 }
 
 // ServeHTTP answers a request for a path below Prefix. The principal is the one in the request's

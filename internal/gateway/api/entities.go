@@ -110,14 +110,8 @@ func (c *call) currentFilter() (*ken.Filter, error) {
 // scopeFilter returns a filter for the requested scopes. Unscoped claims belong to each of them.
 func (c *call) scopeFilter() (f ken.Filter, err error) {
 	f.Unscoped = true
-	for _, text := range c.values(pScope) {
-		scope, err := ken.ParseScope(text)
-		if err != nil {
-			return f, err
-		}
-		f.Scopes = append(f.Scopes, scope)
-	}
-	return f, nil
+	f.Scopes, err = c.scopes()
+	return f, err
 }
 
 func (a *API) listEntities(c *call) (*reply, error) {

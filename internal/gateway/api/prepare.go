@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
@@ -89,7 +88,7 @@ func (a *API) prepareTurn(c *call) (*reply, error) {
 	for _, in := range x.Insertions() {
 		out.Insertions = append(out.Insertions, Insertion(in))
 	}
-	a.unanswered.add(c.who.Owner, x.Turn.ID, x.Answer())
+	a.unanswered.Put(turnKey{c.who.Owner, x.Turn.ID}, x.Answer())
 	return &reply{body: out}, nil
 }
 
@@ -100,8 +99,8 @@ func (a *API) answerTurn(c *call) (*reply, error) {
 	if err != nil || len(r.Messages) != 1 {
 		return nil, invalid("message", "this is no message", "Send the assistant's message: an object with role and content.")
 	}
-	answer := a.unanswered.take(c.who.Owner, c.path["turn"])
-	if answer == nil {
+	answer, ok := a.unanswered.Take(turnKey{c.who.Owner, c.path["turn"]})
+	if !ok {
 		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no turn with this id waits for an answer",
 			Try: "Go on: the answer counts when it comes back in the conversation's next turn."}
 	}
@@ -125,36 +124,4 @@ func chatBody(messages json.RawMessage, model string) []byte {
 // maxUnanswered is the maximum number of turns that wait for an answer. Each takes less than 1 KiB.
 const maxUnanswered = 4096
 
-// unanswered holds the functions that receive the answers of prepared turns. The oldest are
-// dropped. The zero value is ready.
-type unanswered struct {
-	mu    sync.Mutex // guards the rest
-	m     map[turnKey]func(ken.Message)
-	order []turnKey // in the order in which they were added; some may have been answered
-}
-
 type turnKey struct{ owner, turn string }
-
-func (u *unanswered) add(owner, turn string, answer func(ken.Message)) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.m == nil {
-		u.m = map[turnKey]func(ken.Message){}
-	}
-	key := turnKey{owner, turn}
-	u.m[key] = answer
-	if u.order = append(u.order, key); len(u.order) > maxUnanswered {
-		delete(u.m, u.order[0])
-		u.order = u.order[1:]
-	}
-}
-
-// take removes and returns the function that receives a turn's answer; nil if there is none.
-func (u *unanswered) take(owner, turn string) func(ken.Message) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	key := turnKey{owner, turn}
-	answer := u.m[key]
-	delete(u.m, key)
-	return answer
-}

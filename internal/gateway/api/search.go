@@ -150,12 +150,17 @@ func (c *call) filter() (f ken.Filter, err error) {
 	for _, k := range c.values(pKind) {
 		f.Kinds = append(f.Kinds, ken.Kind(k))
 	}
-	for _, s := range c.values(pScope) {
-		scope, err := ken.ParseScope(s)
+	f.Scopes, err = c.scopes()
+	return f, err
+}
+
+func (c *call) scopes() (scopes []ken.Scope, err error) {
+	for _, text := range c.values(pScope) {
+		scope, err := ken.ParseScope(text)
 		if err != nil {
-			return f, err
+			return nil, err
 		}
-		f.Scopes = append(f.Scopes, scope)
+		scopes = append(scopes, scope)
 	}
-	return f, nil
+	return scopes, nil
 }

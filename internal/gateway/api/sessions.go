@@ -96,14 +96,15 @@ func (a *API) session(c *call) (session.Info, error) {
 		return session.Info{}, err
 	}
 	info, err := a.l.Operator().Journal(c.who.Owner).Info(c.ctx(), c.path["session"])
-	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
-		err = noSession()
-	}
-	return info, err
+	return info, sessionError(err)
 }
 
-func noSession() error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "List them with GET /api/sessions."}
+// sessionError returns the error for an id that no session has in place of the journal's.
+func sessionError(err error) error {
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
+		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "List them with GET /api/sessions."}
+	}
+	return err
 }
 
 func (a *API) getSession(c *call) (*reply, error) {
@@ -158,11 +159,8 @@ func (a *API) forgetSession(c *call) (*reply, error) {
 func (a *API) forgetLearned(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		gone, err := c.desk(s).ForgetLearned(c.ctx(), c.path["session"], c.text(pReason))
-		if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
-			err = noSession()
-		}
 		if err != nil {
-			return nil, err
+			return nil, sessionError(err)
 		}
 		return &reply{body: gone}, nil
 	})
@@ -209,11 +207,8 @@ func (a *API) getMessages(c *call) (*reply, error) {
 		return nil, err
 	}
 	tr, err := a.l.Operator().Journal(c.who.Owner).Read(c.ctx(), c.path["session"])
-	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
-		err = noSession()
-	}
 	if err != nil {
-		return nil, err
+		return nil, sessionError(err)
 	}
 	out := Transcript{ID: tr.Info.ID, Injected: make([]Injected, len(tr.Injected)), Checkpoint: tr.Checkpoint}
 	for i, in := range tr.Injected {

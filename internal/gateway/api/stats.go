@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
@@ -49,7 +48,7 @@ func statsRoutes() []*route {
 func (a *API) stats(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		out := Stats{Sessions: map[string]int{}, Jobs: map[string]int{}}
-		n, err := a.counts.get(c, s)
+		n, err := a.countsOf(c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -90,25 +89,16 @@ func (a *API) stats(c *call) (*reply, error) {
 	})
 }
 
-// counts caches the counts of each owner until the owner's log grows.
-type counts struct {
-	mu sync.Mutex
-	by map[string]*ownerCounts // by owner
-}
-
-// ownerCounts holds the counts of one owner. It is immutable.
+// ownerCounts holds the counts of one owner, until the owner's log grows. It is immutable.
 type ownerCounts struct {
 	seq             uint64
 	claims          int
 	kinds, statuses map[string]int
 }
 
-func (k *counts) get(c *call, s store.Engine) (*ownerCounts, error) {
+func (a *API) countsOf(c *call, s store.Engine) (*ownerCounts, error) {
 	seq := s.Seq()
-	k.mu.Lock()
-	had := k.by[c.who.Owner]
-	k.mu.Unlock()
-	if had != nil && had.seq == seq {
+	if had, ok := a.counts.Get(c.who.Owner); ok && had.seq == seq {
 		return had, nil
 	}
 	n := &ownerCounts{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
@@ -123,17 +113,9 @@ func (k *counts) get(c *call, s store.Engine) (*ownerCounts, error) {
 			n.statuses[string(row.Facts.Status)]++
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.by == nil || len(k.by) >= maxCounted {
-		k.by = map[string]*ownerCounts{}
-	}
-	k.by[c.who.Owner] = n
+	a.counts.Put(c.who.Owner, n)
 	return n, nil
 }
-
-// maxCounted is the maximum number of owners whose counts are cached.
-const maxCounted = 256
 
 // UsageList lists the usage of keys, the latest day first.
 type UsageList struct {

@@ -245,26 +245,6 @@ type changes struct {
 	slots   map[uint64]*tally
 }
 
-// Learn calls Take in a transaction of its own. In the same transaction it calls also, unless that
-// is nil. It returns the errors of the shelf and of also; then nothing is learned.
-func (l *Learner) Learn(ctx context.Context, outcomes []Outcome, also func(store.ShelfTx) error) error {
-	if err := l.Load(ctx); err != nil {
-		return err
-	}
-	var taken func()
-	err := l.shelf.Update(ctx, func(tx store.ShelfTx) (err error) {
-		if taken, err = l.Take(tx, outcomes); err != nil || also == nil {
-			return err
-		}
-		return also(tx)
-	})
-	if err != nil {
-		return fmt.Errorf("store the learned use of items: %w", err)
-	}
-	taken()
-	return nil
-}
-
 // Take learns from outcomes, in order, within the caller's transaction. It ignores an outcome
 // without Used. Call taken once the transaction is durable: it updates the state in memory, which
 // turns use.

@@ -314,11 +314,17 @@ func FuzzState(f *testing.F) {
 }
 
 func ExampleLearner() {
-	l := scorer.NewLearner(memory.NewShelf(), scorer.Options{Now: func() time.Time { return monday }})
-	err := l.Learn(context.Background(), []scorer.Outcome{{
-		Shown: []scorer.Shown{{ID: "c1", Entity: "payments", Aspect: "deploys"}, {ID: "c2", Entity: "payments", Aspect: "deploys"}},
-		Used:  []ken.Use{{ID: "c1", Repeated: true}, {ID: "c2"}},
-	}}, nil)
+	shelf := memory.NewShelf()
+	l := scorer.NewLearner(shelf, scorer.Options{Now: func() time.Time { return monday }})
+	var taken func()
+	err := shelf.Update(context.Background(), func(tx store.ShelfTx) (err error) {
+		taken, err = l.Take(tx, []scorer.Outcome{{
+			Shown: []scorer.Shown{{ID: "c1", Entity: "payments", Aspect: "deploys"}, {ID: "c2", Entity: "payments", Aspect: "deploys"}},
+			Used:  []ken.Use{{ID: "c1", Repeated: true}, {ID: "c2"}},
+		}})
+		return err
+	})
+	taken()
 	shown, used := l.Counts("payments", "deploys")
 	fmt.Println(shown, used, l.Standing().InForce, err)
 	// Output: 2 1 false <nil>

@@ -143,9 +143,7 @@ func TestOthersFieldsAreCleaned(t *testing.T) {
 	if err := b.Injected(t.Context(), "s", []ken.Item{{ID: token, Text: "key " + token}, {ID: "k2", Text: "<think>x</think>"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SaveCheckpoint(t.Context(), "s", session.Checkpoint{Goal: token, Files: []string{token, "\x00"}, Open: []string{"<think>x"}}); err != nil {
-		t.Fatal(err)
-	}
+	b.step(t, "s", token, "\x00", "<think>x")
 	if err := b.Harvested(t.Context(), "s", 3, session.Outcome{Note: token, Model: token}); err != nil {
 		t.Fatal(err)
 	}

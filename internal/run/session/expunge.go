@@ -39,7 +39,7 @@ type Expunged struct {
 //
 // Deleted data leaves the disk when the store's file is compacted.
 func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
-	j.texts.forget()
+	j.texts.Drop(func(uint64) bool { return true })
 	recs, first := j.records(ctx, func(*record) bool { return true })
 	var out Expunged
 	for i := range recs {
@@ -227,30 +227,6 @@ func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) 
 		return gone, err
 	}
 	return gone, put(tx, keyInfo(rec.ID), rec)
-}
-
-// SaveCheckpoint replaces the checkpoint of a session. A checkpoint that covers fewer
-// messages than the stored one is ignored, because it comes from a slower turn. Errors:
-// ErrNotFound.
-func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) error {
-	c = c.cleaned(&Checkpoint{})
-	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		rec, err := mustRecord(tx, id)
-		if err != nil {
-			return err
-		}
-		have, err := getCheckpoint(tx, id)
-		if err != nil || have != nil && have.Seq > c.Seq {
-			return err
-		}
-		gone, err := forgotten.In(tx)
-		if err != nil {
-			return err
-		}
-		kept := c
-		kept.forget(func(text string) bool { return reveals(gone, rec, text) })
-		return put(tx, keyCheckpoint(id), &kept)
-	})
 }
 
 // Checkpoint returns the checkpoint of a session, and false if the session has none or is

@@ -83,6 +83,14 @@ func (b *bench) append(t testing.TB, id string, msgs ...ken.Message) []session.E
 	return entries
 }
 
+// step gives a session a checkpoint that holds words.
+func (b *bench) step(t testing.TB, id string, words ...string) {
+	t.Helper()
+	if n := b.Record(t.Context(), []session.Note{{About: session.About{ID: id}, Step: &session.Step{Focal: words}}}, nil); n[0].Err != nil {
+		t.Fatal(n[0].Err)
+	}
+}
+
 func (b *bench) read(t testing.TB, id string) session.Transcript {
 	t.Helper()
 	tr, err := b.Read(context.Background(), id)

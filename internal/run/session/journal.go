@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
@@ -66,13 +66,12 @@ type Journal struct {
 	shelf store.Shelf
 	o     Options
 	seed  maphash.Seed
-	texts texts // cleaned texts of injections
+	texts lru.Map[uint64, string] // cleaned texts of injections by the hash of the text
 
-	mu     sync.Mutex // guards the fields below
-	caches map[string]*list.Element
-	used   *list.List // of *sessionCache, most recently used first
-	cached int        // messages cached in all sessions
-	pruned time.Time  // when pruneOpenings last ran
+	mu     sync.Mutex                      // guards the fields below
+	caches lru.List[string, *sessionCache] // by session
+	cached int                             // messages cached in all sessions
+	pruned time.Time                       // when pruneOpenings last ran
 }
 
 // NewJournal returns a journal on a shelf. It reads nothing.
@@ -83,7 +82,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 	o.MaxMessageBytes = cmp.Or(max(o.MaxMessageBytes, 0), defaultMessageBytes)
 	o.MaxMessageBytes = max(o.MaxMessageBytes, minMessageBytes)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, caches: map[string]*list.Element{}, used: list.New()}
+	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: lru.Map[uint64, string]{Max: maxTexts}}
 }
 
 // now returns the current time in the form in which it is stored: UTC, without a
@@ -94,13 +93,12 @@ func (j *Journal) now() time.Time { return j.o.Now().Round(0).UTC() }
 func (j *Journal) cacheOf(id string) *sessionCache {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.caches[id]; ok {
-		j.used.MoveToFront(el)
-		return el.Value.(*sessionCache)
+	m, ok := j.caches.Get(id)
+	if !ok {
+		m = newSessionCache(id, j.seed)
+		j.caches.Put(id, m)
+		j.evict()
 	}
-	m := newSessionCache(id, j.seed)
-	j.caches[id] = j.used.PushFront(m)
-	j.evict()
 	return m
 }
 
@@ -109,8 +107,9 @@ func (j *Journal) cacheOf(id string) *sessionCache {
 // new cache of the session meanwhile, the session's version makes one of the two read
 // again.
 func (j *Journal) evict() {
-	for j.used.Len() > maxCaches || j.cached > maxCachedMessages && j.used.Len() > 1 {
-		j.remove(j.used.Back())
+	for j.caches.Len() > maxCaches || j.cached > maxCachedMessages && j.caches.Len() > 1 {
+		_, m := j.caches.TakeOldest()
+		j.cached -= m.weight
 	}
 }
 
@@ -118,7 +117,7 @@ func (j *Journal) evict() {
 func (j *Journal) weigh(m *sessionCache) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.caches[m.id]; ok && el.Value.(*sessionCache) == m {
+	if now, _ := j.caches.Peek(m.id); now == m {
 		w := int(m.size.Load())
 		j.cached += w - m.weight
 		m.weight = w
@@ -131,15 +130,14 @@ func (j *Journal) weigh(m *sessionCache) {
 func (j *Journal) Release() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, el := range j.caches {
-		m := el.Value.(*sessionCache)
+	for id, m := range j.caches.All() {
 		select {
 		case <-m.turn:
 		default: // in use
 			continue
 		}
 		if len(m.ignored) == 0 {
-			j.remove(el)
+			j.remove(id)
 		}
 		m.turn <- struct{}{}
 	}
@@ -150,17 +148,15 @@ func (j *Journal) drop(ids ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, id := range ids {
-		if el, ok := j.caches[id]; ok {
-			j.remove(el)
-		}
+		j.remove(id)
 	}
 }
 
-// remove removes a cache. The caller holds j.mu.
-func (j *Journal) remove(el *list.Element) {
-	m := j.used.Remove(el).(*sessionCache)
-	delete(j.caches, m.id)
-	j.cached -= m.weight
+// remove removes the cache of a session, if there is one. The caller holds j.mu.
+func (j *Journal) remove(id string) {
+	if m, ok := j.caches.Take(id); ok {
+		j.cached -= m.weight
+	}
 }
 
 // Append stores the messages of a conversation that the journal does not have yet, as

@@ -82,9 +82,7 @@ func TestALife(t *testing.T) {
 	if err := b.Injected(ctx, "s", []ken.Item{{ID: "k", Text: "x"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SaveCheckpoint(ctx, "s", session.Checkpoint{Seq: 3, Goal: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	b.step(t, "s", "a")
 
 	// It goes on after its messages are gone: another part, and only what is new.
 	b.clock.pass(24 * time.Hour)
@@ -326,9 +324,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	if err := b.Injected(ctx, "s", []ken.Item{{ID: "k", Text: "me too"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SaveCheckpoint(ctx, "s", session.Checkpoint{Goal: "me as well"}); err != nil {
-		t.Fatal(err)
-	}
+	b.step(t, "s", "me as well")
 	if err := b.Forget(ctx, "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -392,9 +388,8 @@ func TestErrorsSayWhat(t *testing.T) {
 	_, read := b.Read(ctx, "nobody")
 	_, info := b.Info(ctx, "nobody")
 	for what, err := range map[string]error{"end": end, "read": read, "info": info,
-		"harvested":  b.Harvested(ctx, "nobody", 1, session.Outcome{}),
-		"failed":     b.Failed(ctx, "nobody", ""),
-		"checkpoint": b.SaveCheckpoint(ctx, "nobody", session.Checkpoint{})} {
+		"harvested": b.Harvested(ctx, "nobody", 1, session.Outcome{}),
+		"failed":    b.Failed(ctx, "nobody", "")} {
 		if !errors.Is(err, ken.ErrNotFound) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -143,7 +143,7 @@ func (n *pendingNote) keepEntries() {
 // inject makes injections of the note's items, each id and text once.
 func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
-		in := Injection{ID: clean.Text(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}
+		in := Injection{ID: clean.Text(it.ID), Kind: it.Kind, Text: p.j.cleanInjected(it.Text), At: p.now}
 		n.altered = n.altered || in.ID != it.ID || changedBy(in.Text, it.Text)
 		if in.Text != "" && !slices.ContainsFunc(n.injected, in.same) {
 			n.injected = append(n.injected, in)

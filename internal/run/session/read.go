@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
@@ -237,42 +236,19 @@ func (w *writer) row(label string, items []string) {
 	}
 }
 
-// texts caches cleaned texts of injections. The same claims are injected turn after
-// turn, and cleaning is slow.
-type texts struct {
-	seed maphash.Seed
-
-	mu    sync.Mutex // guards known
-	known map[uint64]string
-}
-
-// maxTexts is the largest number of cached texts: a few megabytes. The cache is
-// emptied when it is full.
+// maxTexts is the largest number of cached texts: a few megabytes.
 const maxTexts = 4096
 
-func (t *texts) clean(text string) string {
-	key := maphash.String(t.seed, text)
-	t.mu.Lock()
-	c, ok := t.known[key]
-	t.mu.Unlock()
-	if ok {
-		return c
+// cleanInjected is cleanText for an injection. The same claims are injected turn after turn, and
+// cleaning is slow.
+func (j *Journal) cleanInjected(text string) string {
+	key := maphash.String(j.seed, text)
+	c, ok := j.texts.Get(key)
+	if !ok {
+		c = cleanText(text)
+		j.texts.Put(key, c)
 	}
-	c = cleanText(text)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.known == nil || len(t.known) >= maxTexts {
-		t.known = map[uint64]string{}
-	}
-	t.known[key] = c
 	return c
-}
-
-// forget empties the cache.
-func (t *texts) forget() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.known = nil
 }
 
 // cut removes the middle of a text that is longer than limit bytes and puts a marker

@@ -91,13 +91,9 @@ func TestCheckpointIsKept(t *testing.T) {
 	if _, ok, err := b.Checkpoint(t.Context(), "s"); ok || err != nil {
 		t.Errorf("of nobody: %v, %v", ok, err)
 	}
-	b.append(t, "s", user("a"))
-	want := session.Checkpoint{At: monday, Seq: 4, Goal: "the goal", Files: []string{"a.go"}, Open: []string{"why?"}}
-	for _, c := range []session.Checkpoint{{Seq: 2, Goal: "old"}, want, {Seq: 3, Goal: "a turn that took longer"}} {
-		if err := b.SaveCheckpoint(t.Context(), "s", c); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.Record(t.Context(), []session.Note{note("s", user("Count the rows of the table.")), note("s", user("Count the rows of the table."), assistant("It has 7."), user("Which column is the key?"))}, nil)
+	b.step(t, "s", "table")
+	want := session.Checkpoint{At: monday, Seq: 3, Goal: "Count the rows of the table.", LastStep: "It has 7.", Open: []string{"Which column is the key?"}, Focal: []string{"table"}}
 	got, ok, err := b.Checkpoint(t.Context(), "s")
 	if diff := cmp.Diff(want, got); diff != "" || !ok || err != nil {
 		t.Errorf("checkpoint %v, %v (-want +got):\n%s", ok, err, diff)

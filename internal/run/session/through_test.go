@@ -61,11 +61,10 @@ func TestHoldsIsWhatExpungeTakesOut(t *testing.T) {
 	secret := func(_ string, e *session.Entry) bool { return strings.Contains(e.Message.Text, "secret") }
 	traces := session.Traces{Message: secret, Text: func(text string) bool { return strings.Contains(text, "secret") }, Claims: []string{"k"}}
 	b.Record(t.Context(), []session.Note{note("a", user("The secret is out."), assistant("Oh.")), note("b", user("Hello.")), note("c", user("A secret, too."))}, nil)
-	for _, err := range []error{b.Injected(t.Context(), "b", []ken.Item{{ID: "k", Text: "something"}}), b.SaveCheckpoint(t.Context(), "b", session.Checkpoint{Seq: 9, Goal: "the secret"})} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := b.Injected(t.Context(), "b", []ken.Item{{ID: "k", Text: "something"}}); err != nil {
+		t.Fatal(err)
 	}
+	b.step(t, "b", "the secret")
 	would, err := b.Holds(t.Context(), traces)
 	if err != nil || would.Messages != 2 || !slices.Equal(would.Sessions, []string{"a", "c"}) || !slices.Contains(would.Injected, "b") || !slices.Contains(would.Checkpoint, "b") {
 		t.Errorf("%+v, %v", would, err)

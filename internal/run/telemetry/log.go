@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/kenlayer/ken/internal/lru"
 )
 
 // maxOpen is the largest number of session files open at once.
@@ -26,13 +28,13 @@ type Log struct {
 	dir string
 
 	mu     sync.Mutex // guards the fields below and keeps lines whole
-	files  map[string]*os.File
+	files  lru.List[string, *os.File]
 	closed bool
 }
 
 // Open returns a log into dir. The folder is created with the first event. The
 // caller closes the log.
-func Open(dir string) *Log { return &Log{dir: dir, files: map[string]*os.File{}} }
+func Open(dir string) *Log { return &Log{dir: dir} }
 
 // Write appends one event to the session's file. Events without a session go to
 // "default". owner is "" for the configured owner.
@@ -66,22 +68,19 @@ func (l *Log) file(path string) (*os.File, error) {
 	if l.closed {
 		return nil, ErrClosed
 	}
-	if f, ok := l.files[path]; ok {
+	if f, ok := l.files.Get(path); ok {
 		return f, nil
 	}
-	if len(l.files) >= maxOpen {
-		for other, f := range l.files {
-			delete(l.files, other)
-			_ = f.Close() // all its events were written
-			break
-		}
+	if l.files.Len() >= maxOpen {
+		_, f := l.files.TakeOldest()
+		_ = f.Close() // all its events were written
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
-		l.files[path] = f
+		l.files.Put(path, f)
 	}
 	return f, err
 }
@@ -92,10 +91,10 @@ func (l *Log) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	var errs []error
-	for _, f := range l.files {
+	for path, f := range l.files.All() {
+		l.files.Take(path)
 		errs = append(errs, f.Close())
 	}
-	clear(l.files)
 	return errors.Join(errs...)
 }
 

@@ -66,19 +66,7 @@ func (h *Holder) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, holderFile+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = durable.Rename(f.Name(), filepath.Join(dir, holderFile))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return durable.WriteFile(filepath.Join(dir, holderFile), b, 0o600)
 }
 
 // HeldError returns the error for opening a store's folder while another process holds

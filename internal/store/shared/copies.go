@@ -185,7 +185,8 @@ func sizeOf(dir string) (bytes int64) {
 func (w *Owners) isOpen(owner string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.open[owner] != nil
+	_, open := w.open.Peek(owner)
+	return open
 }
 
 // remove removes an owner's copy. Errors: errKept if the copy is open, in any process, or has

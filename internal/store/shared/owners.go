@@ -2,15 +2,16 @@ package shared
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/alive"
+	"github.com/kenlayer/ken/internal/lru"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store"
 )
@@ -39,9 +40,8 @@ type Owners struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup // of keepBound
 
-	mu      sync.Mutex // guards the rest
-	open    map[string]*list.Element
-	used    *list.List // of *ownerConn, most recently used first
+	mu      sync.Mutex                   // guards the rest
+	open    lru.List[string, *ownerConn] // by owner
 	evicted []error
 	closed  bool
 }
@@ -58,7 +58,7 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	if abs, err := filepath.Abs(dir); err == nil { // after an error dir is used as given
 		dir = abs
 	}
-	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), grown: make(chan struct{}, 1), open: map[string]*list.Element{}, used: list.New()}
+	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), grown: make(chan struct{}, 1)}
 	if err := errors.Join(alive.RemoveLeft(WorkDir(dir), time.Now()), removeGone(dir)); err != nil {
 		w.o.Log.Warn("copies of stores could not be removed", "cause", err)
 	}
@@ -116,18 +116,16 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 		w.mu.Unlock()
 		return nil, nil, errClosed
 	}
-	el, ok := w.open[owner]
+	st, ok := w.open.Get(owner)
 	if !ok {
 		if err := ctx.Err(); err != nil { // otherwise a loop over many owners would start to open all of them
 			w.mu.Unlock()
 			return nil, nil, err
 		}
-		el = w.used.PushFront(newSeat(w, owner, filepath.Join(w.dir, bolt.FolderName(owner))))
-		w.open[owner] = el
+		st = newSeat(w, owner, filepath.Join(w.dir, bolt.FolderName(owner)))
+		w.open.Put(owner, st)
 	}
-	st := el.Value.(*ownerConn)
 	st.uses++
-	w.used.MoveToFront(el)
 	w.evict()
 	w.mu.Unlock()
 	release = sync.OnceFunc(func() { w.release(st) })
@@ -156,12 +154,12 @@ func (w *Owners) Holds(owner string) bool {
 		return w.next.Holds(owner)
 	}
 	w.mu.Lock()
-	el := w.open[owner]
+	st, ok := w.open.Peek(owner)
 	w.mu.Unlock()
-	if el == nil {
+	if !ok {
 		return false
 	}
-	r := el.Value.(*ownerConn).role.Load()
+	r := st.role.Load()
 	return r != nil && r.host != nil
 }
 
@@ -173,10 +171,18 @@ func (w *Owners) Opened() (owners []string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for el := w.used.Back(); el != nil; el = el.Prev() {
-		owners = append(owners, el.Value.(*ownerConn).owner)
+	for _, st := range slices.Backward(w.conns()) {
+		owners = append(owners, st.owner)
 	}
 	return owners
+}
+
+// conns returns the connections, the most recently used first. w.mu is held.
+func (w *Owners) conns() (all []*ownerConn) {
+	for _, st := range w.open.All() {
+		all = append(all, st)
+	}
+	return all
 }
 
 // use adds a use of a connection, for a request of another process. done ends the use.
@@ -184,8 +190,8 @@ func (w *Owners) use(st *ownerConn) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st.uses++
-	if el := w.open[st.owner]; el != nil && el.Value.(*ownerConn) == st {
-		w.used.MoveToFront(el)
+	if now, _ := w.open.Peek(st.owner); now == st {
+		w.open.Get(st.owner)
 	}
 	return func() { w.release(st) }
 }
@@ -196,8 +202,8 @@ func (w *Owners) release(st *ownerConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st.uses--
-	if el := w.open[st.owner]; el != nil && el.Value.(*ownerConn) == st && st.uses == 0 && st.failed() {
-		w.leave(el)
+	if now, _ := w.open.Peek(st.owner); now == st && st.uses == 0 && st.failed() {
+		w.leave(st)
 	}
 	w.evict()
 }
@@ -213,20 +219,19 @@ func (w *Owners) inUse(st *ownerConn) bool {
 // that no caller waits for any more. Otherwise a slow engine would receive more and more concurrent
 // requests. Close returns the errors of the closing. w.mu is held.
 func (w *Owners) evict() {
-	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
-		prev := el.Prev()
-		if st := el.Value.(*ownerConn); st.uses == 0 {
-			w.leave(el)
+	if w.open.Len() <= w.limit {
+		return
+	}
+	for _, st := range slices.Backward(w.conns()) {
+		if st.uses == 0 && w.open.Len() > w.limit {
+			w.leave(st)
 		}
-		el = prev
 	}
 }
 
 // leave removes a connection from w.open and closes it in the background. w.mu is held.
-func (w *Owners) leave(el *list.Element) {
-	st := el.Value.(*ownerConn)
-	w.used.Remove(el)
-	delete(w.open, st.owner)
+func (w *Owners) leave(st *ownerConn) {
+	w.open.Take(st.owner)
 	st.retire()
 	w.leaving.Go(func() {
 		err := st.close(true)
@@ -257,12 +262,8 @@ func (w *Owners) closeAll() error {
 	w.running.Wait()
 	w.mu.Lock()
 	w.closed = true
-	var last []*ownerConn
-	for el := w.used.Front(); el != nil; el = el.Next() {
-		last = append(last, el.Value.(*ownerConn))
-	}
-	w.used.Init()
-	clear(w.open)
+	last := w.conns()
+	w.open = lru.List[string, *ownerConn]{}
 	w.mu.Unlock()
 	errs := make([]error, len(last))
 	var all sync.WaitGroup
