@@ -60,13 +60,25 @@ func command() string {
 }
 
 // write replaces the holder's file atomically. The file holds a token, so its mode is
-// 0600.
+// 0600. It is not synced, because each command writes it, and it says nothing after a power cut.
 func (h *Holder) write(dir string) error {
 	b, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, holderFile), b, 0o600)
+	f, err := os.CreateTemp(dir, holderFile+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = durable.Rename(f.Name(), filepath.Join(dir, holderFile))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // HeldError returns the error for opening a store's folder while another process holds
