@@ -13,7 +13,7 @@ import (
 
 // A reply that only gives another value starts with words of a correction, ends with them, or both.
 var (
-	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|sry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|that was|it'?s) (?:wrong|outdated|old|(?:from )?the old (?:value|one|number|setting|default)|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped)|my (?:bad|mistake)|scratch that|` +
+	denial = lazyregexp.New(`(?i)^(?:(?:no|nope|nah|oops|sorry|sry|wait|hm+|ah|oh|well|actually|rather|correction|wrong|typo|(?:that'?s|that is|that was|it'?s) (?:wrong|outdated|old|(?:from )?the old (?:value|one|number|setting|default)|incorrect|not (?:right|true|correct)|no longer (?:right|true)|out of date)|i (?:mean|meant|misspoke|mistyped|(?:just )?(?:checked|looked it up|asked))|my (?:bad|mistake)|scratch that|` +
 		`nvm|never ?mind|whoops|hold on|hang on|my b|edit ?:|nein|falsch|ich meinte|moment|warte|halt|quatsch|non|pardon|je voulais dire|perdón|quiero decir|quise decir|não|desculpa|quer dizer)(?:[ ,.:;!–—-]+|$)|(?:不对|不是|错了|说错了|更正|いや|違う|違います|いいえ|訂正)[,,、。:: ]*)`)
 	regret = lazyregexp.New(`(?i)(?:[ ,.–—-]+(?:sorry|my (?:bad|mistake)|actually|rather|entschuldigung|pardon|perdón|desculpa)|` +
 		`, (?:because |bc |since |as )?(?:(?:i )?(?:mixed|misread|misremembered|mistyped|misspoke)|i (?:confused|was (?:thinking|looking|reading)|(?:had|got) (?:it|that|them|those|the \pL+) (?:wrong|mixed|confused|backwards))) ?.*)[.! ]*$`)
@@ -219,20 +219,27 @@ func measured(sentence, value string) (at span, is string) {
 		return span{}, ""
 	}
 	var old *mention
+	var others []mention // with another unit of time
 	for _, o := range mentions(sentence) {
 		if head != "" { // "Node 22" names what it is a number of
 			if before := lower(strings.TrimRight(sentence[:o.from], " ")); before == "" || !strings.HasSuffix(before, lower(head)) || !wordBounds(before, len(before)-len(lower(head)), len(before)) {
 				continue
 			}
 		}
-		if n.replaces(&o) || n.kind == numberType && o.kind == amountType && n.norm != o.norm {
+		switch {
+		case n.replaces(&o) || n.kind == numberType && o.kind == amountType && n.norm != o.norm:
 			if old != nil {
 				return span{}, ""
 			}
 			old = &o
+		case n.kind == amountType && o.kind == amountType && lengths[n.unit] && lengths[o.unit]: // 24 hours for 3 days
+			others = append(others, o)
 		}
 	}
-	if old == nil {
+	switch {
+	case old == nil && len(others) == 1:
+		old = &others[0]
+	case old == nil:
 		return span{}, ""
 	}
 	to := old.to

@@ -240,6 +240,9 @@ func (m *mention) read(text string) {
 // units holds units of time by their abbreviations and by names that otherwise name nothing, such as "s" and "seconds".
 var units = map[string]string{"s": "second", "sec": "second", "secs": "second", "second": "second", "seconds": "second", "min": "minut", "mins": "minut", "hr": "hour", "hrs": "hour"}
 
+// lengths are the units of time, as stems.
+var lengths = analysis.Set("ms second minut hour day week month year")
+
 // decimal reports whether m is a number with a decimal point.
 func (m *mention) decimal() bool { return m.kind == numberType && strings.Contains(m.norm, ".") }
 

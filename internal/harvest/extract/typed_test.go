@@ -131,6 +131,7 @@ func TestStatementsOfOneSentence(t *testing.T) {
 		{"never deploy on Fridays; the support desk is closed at the weekend", "instruction: User: Never deploy on Fridays; the support desk is closed at the weekend"},
 		{"restart the exporter, the config lives in /etc/exporter.d on mon-2", "fact: The config lives in /etc/exporter.d on mon-2"},
 		{"ask in #infra first, Piotr owns the DNS zones", "fact: Piotr owns the DNS zones"},
+		{"lgtm, but never squash the history of a release branch", "instruction: User: Never squash the history of a release branch"},
 		{"use `just check`, the whole build takes half an hour", "instruction: User: Use `just check`, the whole build takes half an hour"},
 		{"revert the commit, the pipeline is broken", ""},
 		{"use the blue one, the red one is taken", ""},

@@ -173,7 +173,7 @@ var (
 	longOpenings = list(`by the way, for what it's worth, to be honest, in fact, as you know, for your information, just so you know,
 		as i said, as i mentioned, on another note, on a different note, you know what, guess what, thank you, good to know, of course,
 		fair enough, one more thing, no worries, good point, makes sense, got it, oh and, and also, but also, i forgot to mention, i should mention that,
-		i just remembered that, like i said, speaking of which`)
+		i just remembered that, like i said, speaking of which, looks good but, looks great but, lgtm but, nice but, great but, perfect but, better but, almost but, fine but`)
 )
 
 // phatic holds words that sentences without content start with.
