@@ -86,7 +86,7 @@ var stays = analysis.Set("listens runs lives uses sits belongs expects requires"
 func (s *sentence) restarts(i int) bool {
 	before, after := s.words[:i], s.words[i:]
 	return strings.HasSuffix(strings.TrimRight(s.text[:after[0].start], " "), ";") && len(before) > 2 && len(after) > 2 &&
-		hasVerb(before) && hasVerb(after) && after[0].low != "both" && !needsContext(after, false) && !orders(before) && !imperative(before) && rules.in(before) < 0 && lasting.in(before) < 0
+		hasVerb(before) && hasVerb(after) && after[0].low != "both" && after[0].low != "please" && !imperative(after) && !needsContext(after, false) && !orders(before) && !imperative(before) && rules.in(before) < 0 && lasting.in(before) < 0
 }
 
 // orders reports whether a sentence says how the agent is to act from now on.
