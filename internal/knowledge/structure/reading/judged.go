@@ -15,9 +15,9 @@ import (
 const (
 	overNothing = 0.35 // no name, or the head of a noun phrase
 	overSpeaker = 0.25
-	overBefore  = 0.45
-	overName    = 0.6 // a word that is written as a name
-	overKnown   = 0.8 // a name that records have
+	overName    = 0.6  // a word that is written as a name
+	overBefore  = 0.45 // the same, behind what is judged: Confluence in "our wiki runs on Confluence"
+	overKnown   = 0.8  // a name that records have
 )
 
 // judged returns what the text is about: the trained judgement if its score is high enough,
@@ -52,11 +52,9 @@ func (r *reader) judged(rules found) found {
 		}
 		begin := r.words[from].start
 		a, b, p := trained.Subject(r.text[begin:r.words[to-1].end])
-		if p < min(likely, overBefore) {
-			continue
-		}
-		if f, ok := r.spanned(from, to, begin+a, begin+b); ok && (p >= likely || least == overName && f.to <= rules.from && best.Name == "") {
-			best, likely = f, p
+		f, ok := r.spanned(from, to, begin+a, begin+b)
+		if ok && (p >= likely || p >= overBefore && least == overName && best.Name == "" && f.to <= rules.from) {
+			best, likely = f, max(p, likely)
 		}
 	}
 	if best.Name == "" || least == overSpeaker && (best.Name == "job" || best.Name == "new job") {
