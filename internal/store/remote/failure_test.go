@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
@@ -220,7 +219,6 @@ func TestASilentTransactionIsRolledBack(t *testing.T) {
 // TestLargeThingsGoInParts checks that imports and shelf changes larger than a message are
 // written and read in parts.
 func TestLargeThingsGoInParts(t *testing.T) {
-	race.SkipLong(t)
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
 	ctx := context.Background()
 	text := strings.Repeat("many words of a long text ", 20_000)
