@@ -156,7 +156,7 @@ func saysWhoOwns(w []word) bool {
 }
 
 // saysWhatIsUsed reports whether a sentence says in few words which product somebody uses, or which version where: "I use
-// Vim." "I'm on macOS." "Node 18 in CI".
+// Vim." "I'm on macOS." "Postgres 16 on staging".
 func saysWhatIsUsed(w []word) bool {
 	switch first := w[0].low; {
 	case (first == "i" || first == "we") && low(w, 1) == "use", (first == "i'm" || first == "we're") && low(w, 1) == "on":
