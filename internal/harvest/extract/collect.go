@@ -1,28 +1,25 @@
 package extract
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
-	"github.com/kenlayer/ken/internal/trained"
 )
 
 // collector finds candidates for statements in people's messages.
 type collector struct {
-	toAgent  bool // people speak to an agent, not to each other
-	limit    int  // maximum length of a statement, in characters
-	present  map[string]bool
-	drop     dropped
-	found    []candidate
-	spoken   *cues  // the session's language; nil is English
-	question string // the question that the last answer was for
-	forgot   int    // how many requests to forget something were read
+	toAgent      bool // people speak to an agent, not to each other
+	limit        int  // maximum length of a statement, in characters
+	present      map[string]bool
+	drop         dropped
+	found        []candidate
+	spoken       *cues  // the session's language; nil is English
+	lastQuestion string // the question that the last answer was for
+	forgot       int    // how many requests to forget something were read
 }
 
 // collect finds the candidates of a session.
@@ -71,214 +68,6 @@ func spokenIn(all []speech) *cues {
 	}
 	lang, _ := languageOf(b.String())
 	return lang
-}
-
-// message appends the candidates of one message.
-func (l *collector) message(s *speech) {
-	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
-	long, pasted := l.toAgent && seemsPasted(s.parts), l.toAgent && hasProgramOutput(s.text)
-	var before *sentence // the statement right before, which a pronoun may refer to
-	lang := l.language(s)
-	question, context := l.asked(s.before)
-	var quotes, listed, whole [][2]int
-	if l.toAgent {
-		quotes = quotations(s.text)
-	}
-	if l.toAgent && !pasted && lang != unreadLanguage {
-		listed, whole = l.lists(s, room)
-	}
-	answered, madeUp, passing := false, false, 0 // passing is the end of a list that holds only now
-	var requests []ForgetRequest
-	defer func() {
-		if !answered {
-			l.question = ""
-		}
-		s.withoutForgotten(requests)
-	}()
-	for i := range s.parts {
-		part := s.parts[i]
-		if within(listed, &part) {
-			before = nil
-			continue
-		}
-		part.item = part.item && !within(whole, &part)
-		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
-			l.drop[reasonQuoted]++
-			before = nil
-			continue
-		}
-		if madeUp = madeUp || l.toAgent && beginsPlay(&part); madeUp {
-			l.drop[reasonIf]++
-			before, question = nil, ""
-			continue
-		}
-		if part.start < passing || l.toAgent && holdsOnlyNow(&part) {
-			l.drop[reasonRequest]++
-			before, question = nil, ""
-			if i := slices.IndexFunc(whole, func(at [2]int) bool { return part.start >= at[0] && part.end <= at[1] }); i >= 0 {
-				passing = whole[i][1]
-			}
-			continue
-		}
-		if r, rest, ok := asksToForget(&part); ok && l.toAgent && !pasted {
-			text := part.text[rest:]
-			requests, before, question = append(requests, r), nil, ""
-			l.drop[reasonRequest]++
-			if l.forget(s, &r, text, room) || text == "" {
-				continue
-			}
-			part.cutTo(rest)
-			part.full = part.text
-		}
-		if l.toAgent && !pasted && (question == "" && l.amends(s, i, &part, room) || l.corrects(s, &part, room)) {
-			before, answered = nil, answered || question != ""
-			question = ""
-			continue
-		}
-		topic, _ := takenBack(&part)
-		if l.toAgent && i < 3 && !pasted && len(topic) == 0 {
-			back, rest := lastWord(&part, lang)
-			if back {
-				l.takeBack(s, i)
-				before = nil // the sentence before may be what was taken back
-				if !rest {
-					l.drop[reasonCorrected]++
-					continue
-				}
-				part.full = part.text
-				if question == "" {
-					question = l.question
-				}
-			}
-			if i == 0 && question != "" && takesOffer(question, &part) {
-				question = ""
-			}
-			reply := part
-			if len(reply.words) > 1 {
-				reply.open(nil)
-			}
-			if question == "" && i == 0 && len(reply.words) < 6 && ordinals.starts(reply.words) > 0 {
-				question = context
-			}
-			if question != "" && (i == 0 || back || l.question == question) && answers(&reply, lang) && l.answer(s, &part, question, lang) {
-				l.question, question, before, answered = question, "", nil, true
-				continue
-			}
-		}
-		if (pasted || long && i >= typed && i < len(s.parts)-typed) && !has(part.words, len(part.words), self) {
-			l.drop[reasonPasted]++
-			before = nil
-			continue
-		}
-		if lang == nil {
-			part.open(l.present)
-		}
-		if lang == nil && !(l.toAgent && politeRule(&part)) && !part.head() {
-			l.drop[reasonQuestion]++
-			before = nil
-			continue
-		}
-		for _, c := range part.clauses(room) {
-			before = l.sentence(s, before, &c, room, lang)
-		}
-	}
-}
-
-// A message to an agent with pastedSentences or more was probably pasted, unless they are as short as
-// people type them. Only the first and the last typed sentences of it count, and those in the first
-// person. If it holds a program's output, only those in the first person count.
-const (
-	pastedSentences = 10
-	typed           = 2
-	typedWords      = 8 // of a sentence, in the mean
-)
-
-// seemsPasted reports whether a message of these sentences was probably pasted.
-func seemsPasted(parts []sentence) bool {
-	words := 0
-	for i := range parts {
-		words += len(parts[i].words)
-	}
-	return len(parts) >= pastedSentences && words > typedWords*len(parts)
-}
-
-// sentence adds what one sentence says as a candidate. It returns the sentence that the next one
-// may refer to, or nil.
-func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cues) *sentence {
-	var v verdict
-	if lang != nil {
-		v = lang.judge(c)
-	} else {
-		c.open(l.present)
-		v = judge(c, l.toAgent)
-	}
-	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && (c.words[n-1].low == "that" || c.text[c.words[n-1].end] == ':' || self[c.words[n].low] && c.words[n].low != "me" && c.words[n].low != "us" && n+2 < len(c.words)) {
-		c.cutTo(c.words[n].start)
-	}
-	var joined *sentence
-	question := ""
-	switch {
-	case v.reason != "":
-	case characters(c.text) > room:
-		v.reason = reasonLong
-	case v.explicit:
-	case lang != nil && !lang.needsContext(c.text):
-	case lang != nil || needsContext(c.words, !l.toAgent):
-		if joined = before.with(c, s.text); joined != nil && characters(joined.text) <= room {
-			c = joined
-		} else if joined, question = nil, l.questionTo(s, room-characters(c.text)); question == "" {
-			v.reason = reasonUnnamed
-		}
-	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
-		question = l.questionTo(s, room-characters(c.text))
-	}
-	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && !v.brief && question == "" && trained.Worth(c.text) < leastWorth && !corrects(c) {
-		v.reason = reasonEmpty
-	}
-	if v.reason == "" {
-		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open, brief: v.brief}
-		replaces := joined != nil && l.hasCandidate(s) // replaces the candidate before
-		if replaces {
-			k.keep(&l.found[len(l.found)-1])
-		}
-		if k.terms = analysis.Terms(c.text + " " + question); k.weigh(c, l.present) {
-			if replaces {
-				l.found = l.found[:len(l.found)-1]
-			}
-			l.found = append(l.found, k)
-			return c
-		}
-		v.reason = reasonEmpty
-	}
-	l.drop[v.reason]++
-	return nil
-}
-
-// leastWorth is the lowest score of trained.Worth with which a plain fact is kept. On sentences that the model was
-// not trained on, 96 of 100 worth keeping are above it, and 25 of 100 others.
-const leastWorth = 0.36
-
-// surelyWorth is the lowest score of trained.Worth with which a short sentence without capitals is kept. Its names
-// can't be seen.
-const surelyWorth = 0.7
-
-func hasCapitals(text string) bool { return strings.ContainsFunc(text, unicode.IsUpper) }
-
-// language returns the language of a message. Where the message is too short to tell, it is that
-// of the session or of the message before. Nil is English.
-func (l *collector) language(s *speech) *cues {
-	if !l.toAgent {
-		return nil
-	}
-	lang, known := languageOf(s.text)
-	if known {
-		return lang
-	}
-	if l.spoken == nil && s.before != nil && !s.before.person { // "14 Uhr"
-		lang, _ = languageOf(s.before.text)
-		return lang
-	}
-	return l.spoken
 }
 
 // corrects reports whether a sentence says what was wrong and what is right.
