@@ -48,61 +48,69 @@ func refused(reason string) verdict { return verdict{reason: reason} }
 // judge classifies a person's sentence. toAgent says that it is addressed to an agent and not
 // to another person.
 func judge(s *sentence, toAgent bool) verdict {
-	w := s.words
-	if len(w) == 0 {
+	switch {
+	case len(s.words) == 0, s.text[0] == '[', strings.HasSuffix(s.text, ":"): // "[image: …]", or an introduction to the text after it
 		return refused(reasonEmpty)
-	}
-	if s.text[0] == '[' || strings.HasSuffix(s.text, ":") { // "[image: …]", or an introduction to the text after it
-		return refused(reasonEmpty)
-	}
-	if hasCredential(s) {
+	case hasCredential(s):
 		return refused(reasonSecret)
+	case toAgent:
+		return judgeToAgent(s)
 	}
-	if toAgent && leadIn(w) == len(w) {
+	return judgeToPerson(s)
+}
+
+func judgeToAgent(s *sentence) verdict {
+	w := s.words
+	if leadIn(w) == len(w) {
 		return refused(reasonTalk)
 	}
-	if v, ok := asked(w, toAgent); ok {
+	if v, ok := asked(w); ok {
 		return v
 	}
-	if toAgent {
-		if reason := chatter(s); reason != "" {
-			return refused(reason)
-		}
+	if reason := chatter(s); reason != "" {
+		return refused(reason)
 	}
-	n := asksFor.starts(w) // "I'd appreciate it if you never sent …" is no hypothesis
-	if i := hypotheses.in(w); i >= 0 && i < 4 && !(toAgent && isStanding(w)) && !(n > 0 && toAgent && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)) {
-		return refused(reasonIf)
+	if reason := notOwnOrReal(w); reason != "" {
+		return refused(reason)
 	}
-	if toAgent {
-		if i := wishes.in(w); i >= 0 && i < 3 || w[0].low == "if" && has(w, len(w), irreal) {
-			return refused(reasonIf)
-		}
-		if i := hearsay.in(w); i >= 0 && i < 2 && rules.in(w) < 0 && lasting.in(w) < 0 {
-			return refused(reasonQuoted)
-		}
-	}
-	if toAgent && (saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w) || saysWhoOwns(w) || saysWhatIsUsed(w)) {
+	if saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w) || saysWhoOwns(w) || saysWhatIsUsed(w) {
 		return verdict{sort: draft.Fact, confidence: 0.8, brief: true}
 	}
-	if toAgent {
-		if v, ok := instruction(w); ok {
-			return v
-		}
-		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) || ordersThing(w) {
-			return refused(reasonRequest)
-		}
-	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
-		return refused(reasonTalk) // advice, and wishes
+	if v, ok := instruction(w); ok {
+		return v
 	}
-	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
+	switch {
+	case wants.starts(w) > 0, intends.starts(w) > 0 && !has(w, 4, lingers), imperative(w), ordersThing(w):
+		return refused(reasonRequest)
+	case other[w[0].low], isPhatic(s):
 		return refused(reasonTalk)
-	}
-	if toAgent && !has(w, len(w), self) && !hasVerb(w) {
+	case !has(w, len(w), self) && !hasVerb(w):
 		return refused(reasonEmpty)
 	}
-	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && isLeftToDo(w)}
+	v := verdict{sort: draft.Fact, confidence: 0.8, open: isLeftToDo(w)}
+	v.sortBy(w, !v.open && !has(w, 3, self))
+	return v
+}
+
+func judgeToPerson(s *sentence) verdict {
+	w := s.words
+	mine := has(w, len(w), self)
+	if i := hypotheses.in(w); i >= 0 && i < 4 {
+		return refused(reasonIf)
+	}
+	if wants.starts(w) > 0 || imperative(w) && !mine || forbids.starts(w) > 0 || // advice, and wishes
+		other[w[0].low] || has(w, 4, other) && !mine && !numbered(s.text) || isPhatic(s) {
+		return refused(reasonTalk)
+	}
+	v := verdict{sort: draft.Fact, confidence: 0.8}
+	v.sortBy(w, false)
+	return v
+}
+
+// sortBy sets the sort of a statement by its words, and its confidence. binds says that it may be a constraint.
+func (v *verdict) sortBy(w []word, binds bool) {
 	for _, k := range sorts {
-		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent || v.open) {
+		if k.sort == draft.Constraint && !binds {
 			continue
 		}
 		if i := k.phrases.in(w); i >= 0 && i < k.within && !negated(w, i) {
@@ -113,7 +121,11 @@ func judge(s *sentence, toAgent bool) verdict {
 	if hedges.in(w) >= 0 {
 		v.confidence = 0.5
 	}
-	return v
+}
+
+// isPhatic reports whether a sentence starts with a word of small talk and says nothing about the speaker.
+func isPhatic(s *sentence) bool {
+	return phatic[s.words[0].low] && !has(s.words, 4, self) && !numbered(s.text)
 }
 
 // leftToDo lists phrases for something that has still to be done.
@@ -207,10 +219,7 @@ func wasDown(w []word) bool {
 var causes = analysis.Set("because since due")
 
 // asked classifies a sentence in which the speaker asks for something to be remembered.
-func asked(w []word, toAgent bool) (verdict, bool) {
-	if !toAgent {
-		return verdict{}, false
-	}
+func asked(w []word) (verdict, bool) {
 	n := remembers.starts(w)
 	if n == 0 {
 		return verdict{}, false
@@ -230,179 +239,6 @@ func asked(w []word, toAgent bool) (verdict, bool) {
 		}
 	}
 	return v, true
-}
-
-// instruction recognises a sentence that says how the agent is to act from now on.
-func instruction(w []word) (verdict, bool) {
-	if low(w, 0) == "please" {
-		w = w[1:]
-	}
-	if len(w) < 2 {
-		return verdict{}, false
-	}
-	first, now, keeps := w[0].low, isForNow(w), lasting.in(w)
-	orders := ordersYou.starts(w) > 0
-	switch {
-	case asksFor.starts(w) > 0 && keeps == asksFor.starts(w):
-		return verdict{sort: draft.Instruction, confidence: 0.65}, true
-	case keeps == 0, keeps == 1 && first == "let's", keeps > 0 && w[keeps-1].comma && (prepositions[first] || conditions[first]) && ordersAlways(w[keeps:]), keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
-		return verdict{sort: draft.Instruction, confidence: 0.9}, true
-	case consults(w), isStanding(w):
-		return verdict{sort: draft.Instruction, confidence: 0.65}, true
-	case forbids.starts(w) > 0 && calms.starts(w) > 0:
-		return refused(reasonTalk), true
-	case forbids.starts(w) > 0 && (now || needsContext(w, false) || len(w) < 3):
-		return refused(reasonRequest), true
-	case forbids.starts(w) > 0, orders && !now && !needsContext(w[2:], false):
-		return verdict{sort: draft.Instruction, confidence: 0.65}, true
-	case manners[first] && wordings[low(w, 1)] && !now && !has(w, len(w), pronouns) && len(w) <= 8:
-		return verdict{sort: draft.Instruction, confidence: 0.65}, true // "keep answers short"
-	case first == "no" && slices.ContainsFunc(w[1:min(4, len(w))], func(x word) bool { return strings.HasSuffix(x.low, "s") }) && low(w, len(w)-1) == "please" && !now && !has(w, len(w), pronouns) && !has(w, len(w), copulas) && len(w) > 2 && len(w) <= 10:
-		return verdict{sort: draft.Instruction, confidence: 0.65}, true // "no default exports please"
-	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
-		n := 1
-		for n < len(w) && !w[n-1].comma {
-			n++
-		}
-		if choices.in(w) >= 0 || low(w, len(w)-1) == "throughout" || first == "use" && n <= 4 && (n == len(w) || tells(w[n:])) {
-			return verdict{sort: draft.Instruction, confidence: 0.65}, true
-		}
-	}
-	return verdict{}, false
-}
-
-// wordings holds what the agent writes every time.
-var wordings = analysis.Set("answers replies responses explanations summaries comments commits")
-
-// isForNow reports whether an order is for now only. What stands behind the first comma or dash may be its reason:
-// "don't email customers, legal has to agree first".
-func isForNow(w []word) bool {
-	end := 1
-	for end < len(w) && !w[end-1].comma && (w[end].low != "" || w[end].code) {
-		end++
-	}
-	return forNow.in(w[:end]) >= 0 || momentary.in(w[end:]) >= 0 || forNow.in(w[end:]) >= 0 && has(w[end:], len(w), self)
-}
-
-// consults reports whether a sentence says when the user wants to be asked, and when not: "If a migration is needed, ask me
-// first." "You may deploy to staging without asking."
-func consults(w []word) bool {
-	if n := mayYou.starts(w); n > 0 {
-		return unasked.in(w) > n && !has(w, len(w), pronouns) && forNow.in(w) < 0
-	}
-	if !conditions[w[0].low] || has(w, len(w), pronouns) || forNow.in(w[:len(w)-1]) >= 0 {
-		return false
-	}
-	for i := 2; i+1 < len(w); i++ {
-		if w[i].comma {
-			next := w[i+1:]
-			n := askMe.starts(next)
-			return n > 0 && n == len(next)
-		}
-	}
-	return false
-}
-
-// politeRule cuts a polite request to the rule that it asks for: "Could you please always run the linter?", or to what is
-// to be remembered. It reports whether the sentence asks for one of these. Other requests stay as they are.
-func politeRule(s *sentence) bool {
-	n := asksFor.starts(s.words)
-	rest := s.words[n:]
-	if n == 0 || len(rest) < 3 {
-		return false
-	}
-	verb := rest[0].low
-	if k := max(remembers.starts(rest), reminds.starts(rest)); k > 1 && k+2 < len(rest) { // not: "remember that time in Rome"
-		if !rest[k].upper && !self[rest[k].low] && rest[k].low != "the" || rest[k-1].low != "that" || needsContext(rest[k:], false) {
-			return false
-		}
-		if reminds.starts(rest) > 0 {
-			return s.demand(rest[k].start)
-		}
-		return s.demand(rest[0].start)
-	}
-	lasts := ordersAlways(rest) || hereafter.in(rest) > 0 && (imperatives[verb] || manners[verb])
-	if n == 2 { // "Would you never eat meat?" may be a question
-		lasts = lasts && (manners[verb] || manners[rest[1].low])
-	}
-	if !lasts || pronouns[low(rest, 2)] || needsContext(rest[1:], false) {
-		return false
-	}
-	return s.demand(rest[0].start)
-}
-
-// demand cuts a question to what it asks for, from byte i on. It returns true.
-func (s *sentence) demand(i int) bool {
-	s.cutTo(i)
-	s.cutAt(len(strings.TrimRight(s.text, "?")))
-	s.full, s.asks = s.text, false
-	return true
-}
-
-// ordersAlways reports whether words start with "always" or "never" and a bare verb.
-func ordersAlways(w []word) bool {
-	verb := low(w, 1)
-	return (low(w, 0) == "always" || low(w, 0) == "never") && verb != "be" && !asking[verb] && !isPast(verb) && !strings.HasSuffix(verb, "ing") && !analysis.IsStopWord(verb)
-}
-
-// isPast reports whether a verb is in the past tense: "if you never sent …".
-func isPast(verb string) bool { return pastForms[verb] || strings.HasSuffix(verb, "ed") }
-
-// imperative reports whether a sentence is an order, that is, starts with a bare verb.
-func imperative(w []word) bool {
-	i := 0
-	for i < len(w) && leadIns[w[i].low] {
-		i++
-	}
-	if i > 0 && w[i-1].low == "please" {
-		return true
-	}
-	if low(w, i) == "if" { // "If it fails, stop."
-		for i+1 < len(w) && !w[i].comma {
-			i++
-		}
-		return w[i].comma && (imperatives[low(w, i+1)] || low(w, i+1) == "please")
-	}
-	i += lasting.starts(w[i:])
-	if !imperatives[low(w, i)] || copulas[low(w, i+1)] || low(w, i+1) == "of" || startsWithNoun(w[i:]) { // "change of plan"
-		return false
-	}
-	return !copulas[low(w, i+2)] || analysis.IsStopWord(low(w, i+1)) // "Build 417 is on staging."
-}
-
-// startsWithNoun reports whether words that start with an imperative are a statement all the same, in which that
-// word is a noun: "Commit messages follow a template." "Deploy to eu-west takes ten minutes."
-func startsWithNoun(w []word) bool {
-	if len(w) < 3 || !imperativeNouns[w[0].low] {
-		return false
-	}
-	if strings.HasSuffix(low(w, 1), "s") && manyDo[low(w, 2)] && !w[1].comma || w[1].low == "runs" && oneRunOn[low(w, 2)] {
-		return true
-	}
-	for i := 1; i < min(len(w)-1, 8) && !connects[w[i].low] && !w[i-1].comma; i++ {
-		if oneDoes[w[i].low] {
-			return true
-		}
-	}
-	return false
-}
-
-// longestOrder is the maximum number of words of an order with an unknown verb.
-const longestOrder = 10
-
-// ordersThing reports whether words are an order with a verb that is in no list: "Scale the workers to 4."
-func ordersThing(w []word) bool {
-	first := w[0].low
-	if len(w) < 3 || len(w) > longestOrder || !objects[w[1].low] || w[0].comma || analysis.IsStopWord(first) || prepositions[first] || notVerbs[first] || fragments[first] || self[first] ||
-		verbs[first] || pastForms[first] || strings.HasSuffix(first, "s") || strings.HasSuffix(first, "ed") || strings.HasSuffix(first, "ing") || strings.HasSuffix(first, "ly") {
-		return false
-	}
-	for i := 2; i < len(w); i++ {
-		if copulas[w[i].low] || oneDoes[w[i].low] || strings.HasSuffix(w[i].low, "n't") {
-			return false
-		}
-	}
-	return true
 }
 
 // negated reports whether the word before word i negates it.
@@ -469,45 +305,16 @@ const (
 	worthOther    = -0.8 // it addresses the reader
 	vagueTerm     = 0.2
 	nameTerm      = 1.3
-	leastWeight   = 2.2 // minimum weight of the terms of a plain fact
-	leastRemark   = 4   // the same for a general remark, about nobody and nothing with a name: "Life can be so busy."
+	leastBrief    = 0.9 // minimum weight of the terms of a brief statement
+	leastSpecific = 1.2 // of a rule or the like, or of a fact with a name or a number
+	leastWeight   = 2.2 // of another fact
+	leastRemark   = 4   // of a person's general remark to another, about nobody and nothing with a name: "Life can be so busy."
 )
 
 // weigh computes a candidate's score, and reports whether it is high enough for a statement.
 func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
-	form := analysis.FormOf(c.text)
-	k.own = worth[k.sort]
-	if k.explicit {
-		k.own += worthExplicit
-	}
-	names := names(c.words, present)
-	k.own += worthName * float64(min(len(names), maxNames))
-	number := numbered(c.text)
-	if number {
-		k.own += worthNumber
-	}
-	if form.Traits&analysis.Dated != 0 {
-		k.own += worthDate
-	}
-	me := has(c.words, len(c.words), self)
-	if me {
-		k.own += worthSelf
-	}
-	if i := personal.in(c.words); i >= 0 && i < 6 || me && givesOwnName(c.words) {
-		k.own += worthPersonal
-	}
-	if !me && k.sort == draft.Fact && has(c.words, len(c.words), troubles) {
-		k.own += worthTrouble
-	}
-	if k.confidence <= 0.5 {
-		k.own += worthHedged
-	}
-	if c.item {
-		k.own += worthItem
-	}
-	if has(c.words, len(c.words), other) {
-		k.own += worthOther
-	}
+	names, number, me := names(c.words, present), numbered(c.text), has(c.words, len(c.words), self)
+	k.own = k.scoreOf(c, len(names), number, me)
 	k.figures = figures(k.terms)
 	sum := 0.0
 	k.weight = make([]float64, len(k.terms))
@@ -522,20 +329,50 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 		}
 		sum += k.weight[i]
 	}
-	least := leastWeight
-	if k.sort != draft.Fact || number || len(names) > 0 || !hasCapitals(c.text) && trained.Worth(c.text) >= surelyWorth {
-		least = 1.2
+	specific := number || len(names) > 0
+	switch {
+	case c.item && !me:
+		return sum >= 4 && specific && len(k.terms)-len(names) >= 4
+	case k.brief:
+		return sum >= leastBrief
+	case k.sort == draft.Fact && k.from.name != "" && !me && !specific && k.question == "":
+		return sum >= leastRemark
+	case k.sort != draft.Fact, specific, !hasCapitals(c.text) && trained.Worth(c.text) >= surelyWorth:
+		return sum >= leastSpecific
 	}
-	if k.brief {
-		least = 0.9
+	return sum >= leastWeight
+}
+
+// scoreOf returns the part of a candidate's score that other candidates don't change.
+func (k *candidate) scoreOf(c *sentence, names int, number, me bool) float64 {
+	score := worth[k.sort] + worthName*float64(min(names, maxNames))
+	if number {
+		score += worthNumber
 	}
-	if k.from.name != "" && k.sort == draft.Fact && !k.brief && !me && !number && len(names) == 0 && k.question == "" {
-		least = leastRemark
+	if analysis.FormOf(c.text).Traits&analysis.Dated != 0 {
+		score += worthDate
 	}
-	if c.item && !me {
-		return sum >= 4 && (number || len(names) > 0) && len(k.terms)-len(names) >= 4
+	if k.explicit {
+		score += worthExplicit
 	}
-	return sum >= least
+	if me {
+		score += worthSelf
+	} else if k.sort == draft.Fact && has(c.words, len(c.words), troubles) {
+		score += worthTrouble
+	}
+	if i := personal.in(c.words); i >= 0 && i < 6 || me && givesOwnName(c.words) {
+		score += worthPersonal
+	}
+	if k.confidence <= 0.5 {
+		score += worthHedged
+	}
+	if c.item {
+		score += worthItem
+	}
+	if has(c.words, len(c.words), other) {
+		score += worthOther
+	}
+	return score
 }
 
 var troubles = analysis.Set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")

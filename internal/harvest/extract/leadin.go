@@ -88,9 +88,3 @@ func (s *sentence) restarts(i int) bool {
 	return strings.HasSuffix(strings.TrimRight(s.text[:after[0].start], " "), ";") && len(before) > 2 && len(after) > 2 &&
 		hasVerb(before) && hasVerb(after) && after[0].low != "both" && after[0].low != "please" && !imperative(after) && !needsContext(after, false) && !orders(before) && !imperative(before) && rules.in(before) < 0 && lasting.in(before) < 0
 }
-
-// orders reports whether a sentence says how the agent is to act from now on.
-func orders(w []word) bool {
-	v, ok := instruction(w)
-	return ok && v.reason == ""
-}

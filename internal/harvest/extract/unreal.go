@@ -71,6 +71,28 @@ func hasUnspaced(text string, phrases []string) bool {
 	return false
 }
 
+// notOwnOrReal returns the reason why a sentence to an agent says nothing of the speaker's own about what is so: it
+// supposes or wishes something, or tells what others say. It returns "" for other sentences.
+func notOwnOrReal(w []word) string {
+	if i := hypotheses.in(w); i >= 0 && i < 4 && !isStanding(w) && !asksForHabit(w) {
+		return reasonIf
+	}
+	if i := wishes.in(w); i >= 0 && i < 3 || w[0].low == "if" && has(w, len(w), irreal) {
+		return reasonIf
+	}
+	if i := hearsay.in(w); i >= 0 && i < 2 && rules.in(w) < 0 && lasting.in(w) < 0 {
+		return reasonQuoted
+	}
+	return ""
+}
+
+// asksForHabit reports whether a sentence asks for something each time, which is no hypothesis: "I'd appreciate it if you
+// never sent …"
+func asksForHabit(w []word) bool {
+	n := asksFor.starts(w)
+	return n > 0 && lasting.starts(w[n:]) > 0 && !has(w[n:], 4, pronouns)
+}
+
 // isStuck reports whether a sentence says what the speaker sees or works on at the moment: "I'm getting a 500 on
 // /orders", "I'm on branch fix-42".
 func isStuck(w []word) bool {
