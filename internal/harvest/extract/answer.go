@@ -96,19 +96,26 @@ func answers(s *sentence, lang *cues) bool {
 		return false
 	}
 	if lang != nil {
-		f := lang.form(s.text)
-		return lang != unreadLanguage && !lang.starts(f, lang.later) && !(lang.has(f, lang.greetings) && len(w) < 4) && !lang.has(f, lang.wanted) && !lang.has(f, lang.asked) && !lang.has(f, lang.hypothetical)
+		return lang.answers(s)
 	}
-	if n := postponements.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
+	first, short := w[0].low, len(w) <= shortReply
+	switch {
+	case wants.starts(w) > 0, hypotheses.starts(w) > 0, strings.HasSuffix(s.text, "!"):
+		return false
+	case self[first] && len(w) > 1, !short && !needsContext(w, false): // it can be understood without the question
+		return false
+	case numbered(s.text):
+		return true
+	case postponements.starts(w) > 0, requests.starts(w) > 0, phatic[first] && len(w) <= 3:
 		return false
 	}
-	if self[w[0].low] && len(w) > 1 || len(w) > shortReply && !needsContext(w, false) || strings.HasSuffix(s.text, "!") {
-		return false // it can be understood without the question
-	}
-	if (sayYes[w[0].low] || sayNo[w[0].low]) && len(w) > 1 && substance(w) < 2 && !numbered(s.text) {
-		return false
-	}
-	return !phatic[w[0].low] || len(w) > 3 || numbered(s.text)
+	return !(sayYes[first] || sayNo[first]) || len(w) == 1 || substance(w) >= 2
+}
+
+// answers is the same for a sentence in this language.
+func (c *cues) answers(s *sentence) bool {
+	f := c.form(s.text)
+	return c != unreadLanguage && !c.starts(f, c.later) && !(c.has(f, c.greetings) && len(s.words) < 4) && !c.has(f, c.wanted) && !c.has(f, c.asked) && !c.has(f, c.hypothetical)
 }
 
 // takesOffer reports whether a question offers something and the reply takes or refuses it: "Want a

@@ -55,13 +55,8 @@ func (c *cues) needsContext(text string) bool {
 
 // namesAll reports whether the words after an impersonal phrase name what they are about, and are no task for now.
 func namesAll(phrase string, words []string, rest string) bool {
-	if len(words) < 2 || slices.ContainsFunc(words, func(w string) bool { return backward[w] }) {
+	if len(words) < 2 || pointsBack(words) {
 		return false
-	}
-	for i, w := range words[:len(words)-1] {
-		if clitics[w] && (i == 0 || beforeClitics[words[i-1]]) && isInfinitive(words[i+1]) || strings.HasPrefix(w, "l'") && (i == 0 || beforeClitics[words[i-1]]) && isInfinitive(w) || w == "das" && words[i+1] == "zu" {
-			return false // "il faut le faire", "es ist verboten, das zu tun"
-		}
 	}
 	switch {
 	case phrase == "il y a" || phrase == "es gibt":
@@ -81,6 +76,25 @@ func namesAll(phrase string, words []string, rest string) bool {
 		})
 	}
 	return true
+}
+
+// pointsBack reports whether words refer to what was said before or to now: "il faut le faire", "es ist verboten, das
+// zu tun".
+func pointsBack(words []string) bool {
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		object := i == 0 || beforeClitics[words[i-1]] // where the object of a French verb stands
+		switch {
+		case backward[w], w == "das" && next == "zu", object && clitics[w] && isInfinitive(next):
+			return true
+		case object && next != "" && strings.HasPrefix(w, "l'") && isInfinitive(w):
+			return true
+		}
+	}
+	return false
 }
 
 // isInfinitive reports whether a French word may be an infinitive.

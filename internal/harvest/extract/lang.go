@@ -293,32 +293,9 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonLanguage)
 	}
 	f := c.form(s.text)
-	number := numbered(s.text)
-	length, long := len(s.words), len(s.words) > shortGreeting
-	if c.unspaced {
-		length, long = characters(s.text), characters(s.text) > shortUnspaced
-	}
 	rule := c.has(f, c.rules)
-	exclaims := strings.HasSuffix(s.text, "!") || strings.HasSuffix(s.text, "！")
-	switch {
-	case s.text[0] == '[' || strings.HasSuffix(s.text, ":") || strings.HasSuffix(s.text, "："):
-		return refused(reasonEmpty)
-	case hasCredential(s):
-		return refused(reasonSecret)
-	case s.asks || c.starts(f, c.questions) || c.has(f, c.asked):
-		return refused(reasonQuestion)
-	case quoted(s.text, func() bool { return c.has(f, c.said) }):
-		return refused(reasonQuoted)
-	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
-		return refused(reasonRequest)
-	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
-		return refused(reasonTalk)
-	case c.has(f, c.hypothetical), c.starts(f, examples) && (c.has(f, c.said) || strings.Contains(s.text, ":")):
-		return refused(reasonIf)
-	case !rule && c.has(f, c.troubles):
-		return refused(reasonTrouble)
-	case c.unspaced && length < leastCharacters && !rule && !c.has(f, c.preferences), !c.unspaced && length < leastWords:
-		return refused(reasonEmpty)
+	if reason := c.refuses(s, f, rule); reason != "" {
+		return refused(reason)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8}
 	switch {
@@ -332,6 +309,36 @@ func (c *cues) judge(s *sentence) verdict {
 		v.sort = draft.Preference
 	}
 	return v
+}
+
+// refuses returns the reason why a sentence with the form f is no statement, or "".
+func (c *cues) refuses(s *sentence, f string, rule bool) string {
+	length, long := len(s.words), len(s.words) > shortGreeting
+	if c.unspaced {
+		length, long = characters(s.text), characters(s.text) > shortUnspaced
+	}
+	exclaims := strings.HasSuffix(s.text, "!") || strings.HasSuffix(s.text, "！")
+	switch {
+	case s.text[0] == '[' || strings.HasSuffix(s.text, ":") || strings.HasSuffix(s.text, "："):
+		return reasonEmpty
+	case hasCredential(s):
+		return reasonSecret
+	case s.asks || c.starts(f, c.questions) || c.has(f, c.asked):
+		return reasonQuestion
+	case quoted(s.text, func() bool { return c.has(f, c.said) }):
+		return reasonQuoted
+	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
+		return reasonRequest
+	case joking(s), c.has(f, c.greetings) && !long, exclaims && !numbered(s.text) && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
+		return reasonTalk
+	case c.has(f, c.hypothetical), c.starts(f, examples) && (c.has(f, c.said) || strings.Contains(s.text, ":")):
+		return reasonIf
+	case !rule && c.has(f, c.troubles):
+		return reasonTrouble
+	case c.unspaced && length < leastCharacters && !rule && !c.has(f, c.preferences), !c.unspaced && length < leastWords:
+		return reasonEmpty
+	}
+	return ""
 }
 
 // examples begin a sentence that may be made up.

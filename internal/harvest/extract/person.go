@@ -12,32 +12,48 @@ func saysWhoIAm(w []word, begins bool) bool {
 	if len(w) > longestTrait {
 		return false
 	}
-	first, n := w[0].low, 1
+	first, second := w[0].low, low(w, 1)
 	switch {
 	case traits[first]: // "vegan since 2019"
-		return begins && (len(w) == 1 && first != "single" && first != "blind" || low(w, 1) == "since")
-	case first == "born" || first == "allergic":
-		return begins && len(w) > 2 && (low(w, 1) == "in" || low(w, 1) == "to")
-	case (first == "i" || first == "we") && low(w, 1) == "have":
+		return begins && (len(w) == 1 && first != "single" && first != "blind" || second == "since")
+	case first == "born", first == "allergic":
+		return begins && len(w) > 2 && (second == "in" || second == "to")
+	case first == "i" && second == "work":
+		return len(w) == 3 && shifts[w[2].low]
+	case (first == "i" || first == "we") && second == "have":
 		return len(w) < 5 && kin[low(w, len(w)-1)] && (amount(w, 2) > 0 || len(w) == 3)
-	case first == "i" && (low(w, 1) == "am" || low(w, 1) == "work"):
-		n = 2
-	case first != "i'm":
-		return false
+	case first == "i" && second == "am":
+		return isTrait(w[2:], true) || isAge(w[2:])
+	case first == "i'm":
+		return isTrait(w[1:], true) || isAge(w[1:])
 	}
-	if low(w, 1) == "work" {
-		return len(w) == 3 && (low(w, 2) == "nights" || low(w, 2) == "weekends" || low(w, 2) == "part-time" || low(w, 2) == "remotely")
+	return false
+}
+
+var shifts = analysis.Set("nights weekends part-time remotely")
+
+// isTrait reports whether the words after "is" say what somebody is: "vegan", "not married", "no longer vegetarian". office
+// says that what somebody does counts as well: "a nurse".
+func isTrait(w []word, office bool) bool {
+	if low(w, 0) == "no" && low(w, 1) == "longer" {
+		w = w[1:]
 	}
-	article := low(w, n) == "a" || low(w, n) == "an"
-	if article || low(w, n) == "not" {
-		n++
-	} else if low(w, n) == "no" && low(w, n+1) == "longer" {
-		n += 2
+	switch low(w, 0) {
+	case "not", "no", "longer", "now":
+		w = w[1:]
 	}
-	is := low(w, n)
-	last := n == len(w)-1
-	return traits[is] && (last || low(w, n+1) == "since") || article && last && !noOffice[is] && !vague()[analysis.Stem(is)] ||
-		last && len(is) == 2 && is >= "14" && numbered(is) && digit(is[1])
+	article := low(w, 0) == "a" || low(w, 0) == "an"
+	if article {
+		w = w[1:]
+	}
+	is, next := low(w, 0), low(w, 1)
+	return traits[is] && (len(w) == 1 || next == "since" || next == "now") || office && article && len(w) == 1 && !noOffice[is] && !vague()[analysis.Stem(is)]
+}
+
+// isAge reports whether the only word is the age of an adult or of somebody nearly so.
+func isAge(w []word) bool {
+	age := low(w, 0)
+	return len(w) == 1 && len(age) == 2 && age >= "14" && numbered(age) && digit(age[1])
 }
 
 // omitsSpeaker reports whether a sentence leaves out the speaker: "born in 1990".
@@ -111,25 +127,24 @@ func saysWhatTheyAre(w []word) bool {
 	if n == 0 || n == len(w) || len(w) > longestTrait+n || hedges.in(w) >= 0 {
 		return false
 	}
-	rest := w[n+1:]
-	switch verb := w[n].low; verb {
+	switch w[n].low {
 	case "is", "isn't":
-		if verb == "is" && low(rest, 0) == "no" && low(rest, 1) == "longer" {
-			rest = rest[1:]
-		}
-		if d := low(rest, 0); d == "not" || d == "no" || d == "longer" || d == "now" {
-			rest = rest[1:]
-		}
-		article := low(rest, 0) == "a" || low(rest, 0) == "an"
-		if article {
-			rest = rest[1:]
-		}
-		is := low(rest, 0)
-		return traits[is] && (len(rest) == 1 || low(rest, 1) == "since" || low(rest, 1) == "now") || !named && article && len(rest) == 1 && !noOffice[is] && !vague()[analysis.Stem(is)]
+		return isTrait(w[n+1:], !named)
 	}
 	k := tastes.starts(w[n:])
-	rest = w[n+max(k, 1):]
-	return k > 0 && len(rest) > 0 && len(rest) < 4 && !objects[rest[0].low] && rest[0].low != "to" && rest[0].low != "when" && rest[0].low != "how" && !has(rest, len(rest), pronouns) && !has(rest, len(rest), self) && !has(rest, len(rest), other) && !vague()[analysis.Stem(rest[len(rest)-1].low)]
+	return k > 0 && namesTaste(w[n+k:])
+}
+
+// namesTaste reports whether words name in short what somebody likes or hates: "mushrooms", but not "to dance" or "this".
+func namesTaste(w []word) bool {
+	if len(w) == 0 || len(w) > 3 || objects[w[0].low] || has(w, len(w), pronouns) || has(w, len(w), self) || has(w, len(w), other) {
+		return false
+	}
+	switch w[0].low {
+	case "to", "when", "how":
+		return false
+	}
+	return !vague()[analysis.Stem(w[len(w)-1].low)]
 }
 
 // tastes lists how people say what somebody likes to eat or do.
