@@ -162,46 +162,16 @@ func asksToForget(s *sentence) (r ForgetRequest, rest int, ok bool) {
 		r.terms = analysis.Terms(about)
 		return r, len(s.text), ok
 	}
-	i := 0
-	for n := 1; n > 0 && i < len(w); i += n {
-		if n = leadsToVerb.starts(w[i:]); n == 0 && w[i].comma && sayNo[w[i].low] {
-			n = 1
-		}
-	}
-	end := clauseEnd(s, i)
-	forgets := forgetting.starts(w[i:])
-	n := max(forgets, takingBack.starts(w[i:]))
-	switch {
-	case n > 0 && !(i > 0 && sayNo[w[i-1].low] && !w[i-1].comma):
-	case i > 0 && end-i > 1 && w[end-1].low == "vergessen": // "Kannst du bitte meine Adresse vergessen?"
-		forgets, end = 1, end-1
-	case i > 0 && w[i-1].low == "please" && (follows(w[i:], []string{"don't", "remember"}) || follows(w[i:], []string{"do", "not", "remember"})):
-		for n++; low(w, i+n-1) != "remember"; n++ {
-		}
-		forgets = n
-	default:
+	i, end, sure, ok := forgetVerb(s)
+	if !ok {
 		return r, 0, false
-	}
-	for i += n; i < len(w); i += n {
-		if n = afterForget.starts(w[i:]); n == 0 {
-			break
-		}
-	}
-	if i > 0 && i < len(w) && end <= i { // "Vergiss, dass …"
-		end = clauseEnd(s, i)
-	}
-	if low(w, len(w)-1) == "vergessen" && end == len(w) {
-		end--
-	}
-	if i >= end || sayNo[w[i].low] || w[i].low == "pas" || sayNo[w[end-1].low] {
-		return r, 0, false // "Vergiss deine Tasche nicht."
 	}
 	from := -1
 	if till := memories.in(w[i:end]); till > 0 {
 		from, end = i, i+till
 	} else if n := whatWasSaid.starts(w[i:end]); n > 0 && has(w[i+n:end], end, saying) {
 		from = afterAbout(w[:end], i+n)
-	} else if forgets == 0 {
+	} else if !sure {
 		return r, 0, false
 	} else {
 		from = namedFrom(w[:end], i)
@@ -224,6 +194,45 @@ func asksToForget(s *sentence) (r ForgetRequest, rest int, ok bool) {
 		return r, w[end].start, true
 	}
 	return r, len(s.text), true
+}
+
+// forgetVerb reads the verb of a request to forget something. What is to be forgotten stands in the words from up to
+// end. sure is false for a verb such as "delete", which may be about something else.
+func forgetVerb(s *sentence) (from, end int, sure, ok bool) {
+	w := s.words
+	i := 0
+	for n := 1; n > 0 && i < len(w); i += n {
+		if n = leadsToVerb.starts(w[i:]); n == 0 && w[i].comma && sayNo[w[i].low] {
+			n = 1
+		}
+	}
+	end = clauseEnd(s, i)
+	sure = forgetting.starts(w[i:]) > 0
+	n := max(forgetting.starts(w[i:]), takingBack.starts(w[i:]))
+	switch {
+	case n > 0 && !(i > 0 && sayNo[w[i-1].low] && !w[i-1].comma):
+	case i > 0 && end-i > 1 && w[end-1].low == "vergessen": // "Kannst du bitte meine Adresse vergessen?"
+		sure, end = true, end-1
+	case i > 0 && w[i-1].low == "please" && (follows(w[i:], []string{"don't", "remember"}) || follows(w[i:], []string{"do", "not", "remember"})):
+		sure = true
+		for n++; low(w, i+n-1) != "remember"; n++ {
+		}
+	default:
+		return 0, 0, false, false
+	}
+	for i += n; i < len(w); i += n {
+		if n = afterForget.starts(w[i:]); n == 0 {
+			break
+		}
+	}
+	if i > 0 && i < len(w) && end <= i { // "Vergiss, dass …"
+		end = clauseEnd(s, i)
+	}
+	if low(w, len(w)-1) == "vergessen" && end == len(w) {
+		end--
+	}
+	ok = i < end && !sayNo[w[i].low] && w[i].low != "pas" && !sayNo[w[end-1].low] // not: "Vergiss deine Tasche nicht."
+	return i, end, sure, ok
 }
 
 // clauseEnd returns the index of the word behind the clause that begins at word i.
