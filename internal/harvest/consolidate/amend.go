@@ -277,53 +277,63 @@ func named(sentence, value string, code bool) (at span, ok bool) {
 	if form == noToken {
 		return span{}, false
 	}
-	from, to := 0, 0
-	start := 0
-	for start < len(sentence) {
-		end := start
-		for end < len(sentence) && sentence[end] != ' ' {
-			end++
-		}
-		at, stop := start, end
-		for at < stop && strings.IndexByte("`\"'(*", sentence[at]) >= 0 {
-			at++
-		}
-		for stop > at && strings.IndexByte("`\"').,;:!?*", sentence[stop-1]) >= 0 {
-			stop--
-		}
-		f, k := formOf(sentence[at:stop])
-		if form == productToken && k != kind && stop == end && end < len(sentence) {
-			two := end + 1 + strings.IndexAny(sentence[end+1:]+" ", " .,;:!?)")
-			if f2, k2 := formOf(sentence[at:two]); k2 == kind {
-				f, k, stop, end = f2, k2, two, two
+	for start := 0; start < len(sentence); {
+		token, next := bareToken(sentence, start)
+		f, k := formOf(sentence[token.from:token.to])
+		if form == productToken && k != kind && token.to == next && next < len(sentence) {
+			two := next + 1 + strings.IndexAny(sentence[next+1:]+" ", " .,;:!?)")
+			if f2, k2 := formOf(sentence[token.from:two]); k2 == kind {
+				f, k, token.to, next = f2, k2, two, two
 			}
 		}
-		if f == noToken && at > start && sentence[start] == '`' {
+		if f == noToken && token.from > start && sentence[start] == '`' {
 			f = codeToken
 		}
-		if f == form && k == kind && (f != nameToken || isName(sentence, span{at, stop}, value)) {
-			if to > 0 {
+		if f == form && k == kind && (f != nameToken || isName(sentence, token, value)) {
+			if ok {
 				return span{}, false
 			}
-			from, to = at, stop
+			at, ok = token, true
 		}
-		start = end + 1
+		start = next + 1
 	}
-	if to == 0 || sentence[from:to] == value {
+	if !ok || sentence[at.from:at.to] == value {
 		return span{}, false
 	}
-	if form == productToken { // "MySQL 8": its version goes with it
-		if rest := strings.TrimPrefix(sentence[to:], " "); len(rest) < len(sentence[to:]) {
-			n := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' })
-			if n < 0 {
-				n = len(rest)
-			}
-			if n = len(strings.TrimRight(rest[:n], ".")); n > 0 {
-				to += 1 + n
-			}
-		}
+	if form == productToken {
+		at.to += versionBehind(sentence[at.to:])
 	}
-	return span{from, to}, true
+	return at, true
+}
+
+// bareToken returns the place of the word that begins at start, without quotes, brackets and stops, and where the space behind it is.
+func bareToken(sentence string, start int) (at span, end int) {
+	end = start
+	for end < len(sentence) && sentence[end] != ' ' {
+		end++
+	}
+	at = span{start, end}
+	for at.from < at.to && strings.IndexByte("`\"'(*", sentence[at.from]) >= 0 {
+		at.from++
+	}
+	for at.to > at.from && strings.IndexByte("`\"').,;:!?*", sentence[at.to-1]) >= 0 {
+		at.to--
+	}
+	return at, end
+}
+
+// versionBehind returns the length of a space and a version at the start of a text, as after "MySQL" in "MySQL 8"; 0 if there is
+// none.
+func versionBehind(text string) int {
+	rest, spaced := strings.CutPrefix(text, " ")
+	n := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' })
+	if n < 0 {
+		n = len(rest)
+	}
+	if n = len(strings.TrimRight(rest[:n], ".")); n == 0 || !spaced {
+		return 0
+	}
+	return n + 1
 }
 
 // isName reports whether a word with a capital letter may be a name of the kind of value. The first word of a

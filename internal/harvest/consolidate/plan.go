@@ -85,37 +85,10 @@ func (p *planner) weigh(k *ken.Claim) {
 	known, fresh := statementOf(k), statementOf(p.new)
 	a, b := statement(known, fresh), statement(fresh, known)
 	n := candidate{claim: k, Verdict: compare(&a, &b, known, fresh), late: !fresh.At.IsZero() && known.At.After(fresh.At)}
-	if later := !known.At.IsZero() && fresh.At.After(known.At); later {
-		replaces, judged := p.judged.of(k, p.new)
-		switch {
-		case judged && replaces && (n.Relation == Distinct || n.Relation == Contradicts):
-			was, is, _ := likeliest(spoken(analysis.WithoutPastNotes(known.Text)), spoken(fresh.Text), 0)
-			n.amend(was, is, 1)
-		case judged && !replaces && (n.Relation == Contradicts || n.Relation == Updates):
-			n.Relation = Distinct
-		}
-		if !judged && comparedKind(k.Kind) == ken.KindFact && !sameTime(n.Relation) && planned(known.Text, fresh.Text) {
-			n.Relation = Distinct
-		}
-		switch n.Relation {
-		case Contradicts: // the last word counts
-			n.Relation, n.Why = Updates, n.Why+", said later"
-		case Distinct:
-			if comparedKind(k.Kind) != ken.KindFact || judged || p.ofOneDraft(k) || longAgo(fresh.Text, known.At) {
-				break
-			}
-			n.readChange(fresh.Text)
-			if n.Relation == Distinct && k.Session != "" {
-				unchanged := n
-				score := n.judgeChange(fresh.Text, hasSessionEvidence(k, p.new))
-				if isRule(p.new) && !isRule(k) && score < surelyReplaces {
-					n, score = unchanged, 0 // what is to be done says little about what is
-				}
-				p.likely = append(p.likely, score)
-			}
-		}
+	if !known.At.IsZero() && fresh.At.After(known.At) {
+		p.weighEarlier(&n, known, fresh)
 	}
-	if ends := p.new.ExpiresAt; !ends.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(ends)) && (n.Relation == Updates || n.Relation == Refines) {
+	if endsSooner(p.new, k) && (n.Relation == Updates || n.Relation == Refines) {
 		n.Relation = Distinct // what ends sooner replaces nothing for good
 	}
 	if n.Relation == Restates || n.late {
@@ -132,6 +105,48 @@ func (p *planner) weigh(k *ken.Claim) {
 	if n.Relation != Distinct || n.outdated {
 		p.near = append(p.near, n)
 	}
+}
+
+// weighEarlier corrects the relation of a known claim that was made before the new one: the last word counts, and facts
+// are read for changes.
+func (p *planner) weighEarlier(n *candidate, known, fresh Statement) {
+	fact := comparedKind(n.claim.Kind) == ken.KindFact
+	replaces, judged := p.judged.of(n.claim, p.new)
+	switch {
+	case judged && replaces && (n.Relation == Distinct || n.Relation == Contradicts):
+		was, is, _ := likeliest(spoken(analysis.WithoutPastNotes(known.Text)), spoken(fresh.Text), 0)
+		n.amend(was, is, 1)
+	case judged && !replaces && (n.Relation == Contradicts || n.Relation == Updates):
+		n.Relation = Distinct
+	case !judged && fact && !sameTime(n.Relation) && planned(known.Text, fresh.Text):
+		n.Relation = Distinct
+	}
+	switch {
+	case n.Relation == Contradicts:
+		n.Relation, n.Why = Updates, n.Why+", said later"
+	case n.Relation == Distinct && fact && !judged && !p.ofOneDraft(n.claim) && !longAgo(fresh.Text, known.At):
+		n.readChange(fresh.Text)
+		if n.Relation == Distinct && n.claim.Session != "" {
+			p.likely = append(p.likely, p.judgeChange(n, fresh.Text))
+		}
+	}
+}
+
+// judgeChange asks the trained model for the score of a change. A rule changes a fact only if the score is high: what is
+// to be done says little about what is.
+func (p *planner) judgeChange(n *candidate, fresh string) float64 {
+	unchanged := *n
+	score := n.judgeChange(fresh, hasSessionEvidence(n.claim, p.new))
+	if isRule(p.new) && !isRule(n.claim) && score < surelyReplaces {
+		*n = unchanged
+		return 0
+	}
+	return score
+}
+
+// endsSooner reports whether a ends by itself, before b does.
+func endsSooner(a, b *ken.Claim) bool {
+	return !a.ExpiresAt.IsZero() && (b.ExpiresAt.IsZero() || b.ExpiresAt.After(a.ExpiresAt))
 }
 
 // readChange checks whether the new statement gives a value of the known one another value.

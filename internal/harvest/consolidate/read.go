@@ -313,14 +313,14 @@ func (r *resolver) drop(w *word) bool {
 		}
 		return false
 	case "no":
-		if r.norm(1) == "longer" || r.norm(1) == "more" && r.i+2 == len(r.in) {
+		if r.isLonger() {
 			r.i++
 			w.norm, w.is = "not", negates|ending
 			r.text.strong = "no longer"
 		}
 		return false
 	case "any":
-		if r.norm(1) == "longer" || r.norm(1) == "more" && r.i+2 == len(r.in) {
+		if r.isLonger() {
 			r.i++
 			r.text.strong = "any longer"
 			return true
@@ -344,18 +344,28 @@ func (r *resolver) drop(w *word) bool {
 		return true
 	}
 	if w.has(filler) {
-		r.text.edits++
-		switch w.norm {
-		case "also", "additionally":
-			r.text.also = true
-		case "now", "currently", "presently", "actually":
-			r.text.weak = w.norm
-		case "anymore":
-			r.text.strong = w.norm
-		}
+		r.filler(w)
 		return true
 	}
 	return w.has(verb) && r.auxiliary(w)
+}
+
+// isLonger reports whether the next word makes "no" or "any" mean "no longer": "no longer here", "not used any more".
+func (r *resolver) isLonger() bool {
+	return r.norm(1) == "longer" || r.norm(1) == "more" && r.i+2 == len(r.in)
+}
+
+// filler notes what a word that is removed says of the statement.
+func (r *resolver) filler(w *word) {
+	r.text.edits++
+	switch w.norm {
+	case "also", "additionally":
+		r.text.also = true
+	case "now", "currently", "presently", "actually":
+		r.text.weak = w.norm
+	case "anymore":
+		r.text.strong = w.norm
+	}
 }
 
 // instead resolves "instead of X", "rather than X" and "instead" without either.

@@ -208,6 +208,15 @@ func quote(words []word) string {
 	return strconv.Quote(b.String())
 }
 
+// meansAnother reports whether the new claim changes another known claim rather than n, or may change either.
+func (p *planner) meansAnother(n *candidate) bool {
+	return p.find(func(o *candidate) bool {
+		better := o.change.is == n.change.is && o.change.bond > n.change.bond
+		asGood := o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
+		return n.change.bond > 0 && (better || asGood) || n.onlyKind && o.onlyKind && o.claim != n.claim && isRecalled(o.claim)
+	}) >= 0
+}
+
 // conflict decides about contradictions, updates and additions.
 func (p *planner) conflict() Action {
 	if p.new.Status == ken.StatusHypothesis {
@@ -220,13 +229,8 @@ func (p *planner) conflict() Action {
 			continue
 		}
 		guard := p.protected(n)
-		if n.change.bond > 0 && p.find(func(o *candidate) bool {
-			return o.change.is == n.change.is && o.change.bond > n.change.bond || o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
-		}) >= 0 {
-			continue // another claim is meant
-		}
-		if n.onlyKind && p.find(func(o *candidate) bool { return o.onlyKind && o.claim != n.claim && isRecalled(o.claim) }) >= 0 {
-			continue // it may be either
+		if p.meansAnother(n) {
+			continue
 		}
 		switch {
 		case n.change.judged && guard != "":

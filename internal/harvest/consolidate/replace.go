@@ -227,10 +227,7 @@ func (p *pair) switched() (ok, onlyKind bool) {
 	}
 	older, ok1 := parse(p.a)
 	newer, ok2 := parse(p.b)
-	if !ok1 || !ok2 || older.key != "be" || older.past || older.negated || older.unsure || newer.negated || newer.unsure || len(older.subject) == 0 {
-		return false, false
-	}
-	if who := newer.subject; len(who) == 0 || who[len(who)-1].norm != "we" {
+	if !ok1 || !ok2 || !older.namesTool() || newer.negated || newer.unsure || len(newer.subject) == 0 || newer.subject[len(newer.subject)-1].norm != "we" {
 		return false, false
 	}
 	was, prep := older.slot(""), "to"
@@ -241,28 +238,41 @@ func (p *pair) switched() (ok, onlyKind bool) {
 	case changes[phrase{newer.key, prep}]&means == 0:
 		return false, false
 	}
-	to, tool := newer.slot(prep), &older.subject[len(older.subject)-1]
-	if len(to) == 0 || len(was) == 0 || shapeOf(was) != namedValue || shapeOf(to) != namedValue || tool.has(name) && tool.raw != strings.ToUpper(tool.raw) || outsiders[tool.norm] {
+	to := newer.slot(prep)
+	if len(to) == 0 || shapeOf(to) != namedValue || newer.saysWhere(prep, older.subject) || !endsWith(older.subject, object) {
 		return false, false
-	}
-	for _, s := range newer.slots {
-		switch s.prep {
-		case prep, "from", "", "when", "because":
-			continue
-		}
-		if len(s.words) == 0 || !s.words[0].has(timely|number) && !endsWith(older.subject, s.words) {
-			return false, false // it says where or for what
-		}
 	}
 	switch {
-	case !endsWith(older.subject, object):
-		return false, false
 	case len(from) > 0:
 		return equalWords(from, was), false
 	case len(object) > 0:
 		return !within(was, to) && !within(to, was), false
 	}
 	return alternatives(was, to, true), true
+}
+
+// namesTool reports whether a statement says by its name what "our" tool for something is: "our CRM is HubSpot".
+func (f *frame) namesTool() bool {
+	if f.key != "be" || f.past || f.negated || f.unsure || len(f.subject) == 0 {
+		return false
+	}
+	was, tool := f.slot(""), &f.subject[len(f.subject)-1]
+	return len(was) > 0 && shapeOf(was) == namedValue && (!tool.has(name) || tool.raw == strings.ToUpper(tool.raw)) && !outsiders[tool.norm]
+}
+
+// saysWhere reports whether a statement of a change to something also says where or for what it holds, other than for the
+// subject. prep stands before the new value.
+func (f *frame) saysWhere(prep string, subject []word) bool {
+	for _, s := range f.slots {
+		switch s.prep {
+		case prep, "from", "", "when", "because":
+			continue
+		}
+		if len(s.words) == 0 || !s.words[0].has(timely|number) && !endsWith(subject, s.words) {
+			return true
+		}
+	}
+	return false
 }
 
 // outsiders are no tools that somebody changes.
@@ -337,14 +347,19 @@ func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && isOccupation(to.words)):
 		return true
 	case common&place != 0:
-		// What something runs on may be a machine, a region or a database.
-		if older.key == "listen" {
-			return to.words[0].norm == "port" && a == numberValue && alternatives(was.words, unnamed(to.words), false)
-		}
-		known := older.key == "run" || older.key == "be"
-		return a == regionValue && b == regionValue || alternatives(was.words, to.words, known)
+		return otherPlace(older, was.words, to.words)
 	}
 	return false
+}
+
+// otherPlace reports whether something that runs, listens or is at one place, as older says, has another one now. What it runs
+// on may be a machine, a region or a database.
+func otherPlace(older *frame, was, to []word) bool {
+	if older.key == "listen" {
+		return to[0].norm == "port" && shapeOf(was) == numberValue && alternatives(was, unnamed(to), false)
+	}
+	known := older.key == "run" || older.key == "be"
+	return shapeOf(was) == regionValue && shapeOf(to) == regionValue || alternatives(was, to, known)
 }
 
 // replacedBy reports whether newer says "replaced X with Y", where X is was.

@@ -23,35 +23,14 @@ func (x *injectedSentence) covers(t *text) bool {
 	case Contradicts, Updates, Refines:
 		return false
 	}
-	said := map[string]trait{}
-	common := 0
-	for i := range t.words {
-		w := &t.words[i]
-		key := keyOf(w)
-		if _, again := said[key]; again {
-			continue
-		}
-		said[key] |= w.is
-		is, known := x.words[key]
-		switch {
-		case known && w.has(past) && is&past == 0, !known && x.hasOpposite(w.norm):
-			return false // one says that it happened, the other only that it was planned
-		case known && (isContentWord(w) || w.has(verb)):
-			common++
-		case known:
-		case wish[key] && x.wishes():
-		case condition[key] && x.conditional():
-		case decides(w):
-			return false
-		case isContentWord(w):
-			return false
-		}
+	said, common, ok := x.says(t)
+	if !ok {
+		return false
 	}
 	theirs := 0
 	for key, is := range x.words {
 		w := word{norm: key, is: is}
-		_, ok := said[key]
-		if !ok && (is&(negates|limits) != 0 && is&(prep|adds) == 0 && !condition[key] || partial[key] || temporal[key]) {
+		if _, ok := said[key]; !ok && w.restricts() {
 			return false // t leaves out a restriction
 		}
 		if isContentWord(&w) || w.has(verb) {
@@ -63,6 +42,36 @@ func (x *injectedSentence) covers(t *text) bool {
 	}
 	return common >= minRestated && float64(common) >= restatedShare*float64(theirs) &&
 		!swapped(x.text.words, t.words) && keepsNeighbours(x.text.words, t.words)
+}
+
+// restricts reports whether a word of a sentence limits what the sentence says.
+func (w *word) restricts() bool {
+	return w.is&(negates|limits) != 0 && w.is&(prep|adds) == 0 && !condition[w.norm] || partial[w.norm] || temporal[w.norm]
+}
+
+// says returns the words of t, and how many of its content words and verbs x has as well. It returns false if t says something
+// that x does not.
+func (x *injectedSentence) says(t *text) (said map[string]trait, common int, ok bool) {
+	said = map[string]trait{}
+	for i := range t.words {
+		w := &t.words[i]
+		key := keyOf(w)
+		if _, again := said[key]; again {
+			continue
+		}
+		said[key] |= w.is
+		is, known := x.words[key]
+		switch {
+		case known && w.has(past) && is&past == 0, !known && x.hasOpposite(w.norm):
+			return nil, 0, false // one says that it happened, the other only that it was planned
+		case known && (isContentWord(w) || w.has(verb)):
+			common++
+		case known, wish[key] && x.wishes(), condition[key] && x.conditional():
+		case decides(w), isContentWord(w):
+			return nil, 0, false
+		}
+	}
+	return said, common, true
 }
 
 var (
@@ -388,15 +397,9 @@ var takesBack = map[string]bool{"change": true, "move": true, "migrate": true, "
 func onlyAdds(words []word, from, to int, weak bool) bool {
 	first, prev := &words[from], &words[from-1]
 	last := to == len(words) || words[to].cut != 0
-	next := func(t trait) bool { return from+1 < to && words[from+1].has(t) }
 	switch {
 	case first.cut == '.' && last:
-		for _, w := range words[from:to] {
-			if takesBack[w.norm] {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(words[from:to], func(w word) bool { return takesBack[w.norm] })
 	case first.norm == "because" && last && to-from > 1:
 		return true
 	case weak:
@@ -404,25 +407,39 @@ func onlyAdds(words []word, from, to int, weak bool) bool {
 	case first.has(number) && to-from == 1:
 		version := strings.Contains(first.norm, ".") && prev.is&(unit|timely|verb|be|prep|number) == 0
 		return version || prev.has(name|exact) && !prev.has(number) || kindOf(words[from-1:from]) > 0
-	case !last:
-		return false
-	case first.cut == '(' || first.cut == '-', first.cut == ',' && (first.norm == "which" || first.norm == "who"):
+	}
+	return last && isSupplement(words, from, to)
+}
+
+// isSupplement reports whether the last words of a clause, from words[from] on, only say more about the words before: "(the
+// old one)", "which …", "in March", "via ssh".
+func isSupplement(words []word, from, to int) bool {
+	first, prev, several := &words[from], &words[from-1], to-from > 1
+	next := func(t trait) bool { return several && words[from+1].has(t) }
+	if first.cut == '(' || first.cut == '-' {
 		return true
-	case first.norm == "instead-of":
-		return to-from > 1
-	case first.norm == "and":
-		return to-from > 1 && !next(number) // a second port may be a different port
-	case first.norm == "in" || first.norm == "on":
+	}
+	switch first.norm {
+	case "which", "who":
+		return first.cut == ','
+	case "instead-of":
+		return several
+	case "and":
+		return several && !next(number) // a second port may be a different port
+	case "in", "on":
 		// This says when an event was, not where or how often something is so.
 		return words[verbAt(words)].has(past) && (next(timely) || next(number) && len(words[from+1].norm) == 4) && !prev.has(timely)
-	case first.norm == "at":
+	case "at":
 		return prev.has(timely) && next(number|timely)
-	case first.norm == "as":
+	case "as":
 		return next(article)
-	case first.norm == "name" || first.norm == "call":
-		return first.has(past|passive) && prev.has(article) && to-from > 1
-	case first.norm == "via", first.norm == "use" && first.has(going), first.norm == "by":
-		return to-from > 1 && !next(timely|choice|going) && (first.norm != "by" || !next(number)) && !conditional[words[verbAt(words)].norm]
+	case "name", "call":
+		return first.has(past|passive) && prev.has(article) && several
+	case "via", "use", "by":
+		if first.norm == "use" && !first.has(going) || first.norm == "by" && next(number) {
+			return false
+		}
+		return several && !next(timely|choice|going) && !conditional[words[verbAt(words)].norm]
 	}
 	return false
 }

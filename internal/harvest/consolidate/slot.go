@@ -328,11 +328,8 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 			if s.inRange(i) || fresh.inRange(j) || n == added || !pair && fresh.lists(j, o) {
 				continue
 			}
-			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
+			if pair && (n != to || !o.same(from)) || !n.replaces(o) || s.has(n) || fresh.hasMoreLike(o, n) {
 				continue
-			}
-			if n.decimal() != o.decimal() && slices.ContainsFunc(fresh.values, func(x mention) bool { return x.kind == n.kind && x.decimal() == o.decimal() && !x.same(o) }) {
-				continue // of "8086 with version 2.0", 8086 replaces 9999
 			}
 			score := s.bond(o, fresh, n)
 			if score <= least {
@@ -350,17 +347,33 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 	if most == 0 || ties > 0 {
 		return change{}, false
 	}
-	for i := 1; i < len(s.values); i++ { // Tuesdays and Thursdays
-		a, b := &s.values[i-1], &s.values[i]
-		if a.kind != b.kind || len(strings.Fields(s.text[a.to:b.from])) > 2 || strings.ContainsAny(s.text[a.to:b.from], ".,;") {
-			continue
-		}
-		if a.from >= best.was.from && a.to <= best.was.to || b.from >= best.was.from && b.to <= best.was.to {
-			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
-		}
-	}
+	best.was = s.withJoined(best.was)
 	best.onlyContent, best.bond = s.single(), most
 	return best, true
+}
+
+// has reports whether the statement names the same value as m.
+func (s *statementValues) has(m *mention) bool {
+	return slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == m.kind && x.same(m) })
+}
+
+// hasMoreLike reports whether the statement has a value that is more like old than its value m is: of "8086 with version 2.0",
+// 8086 replaces 9999.
+func (s *statementValues) hasMoreLike(old, m *mention) bool {
+	return m.decimal() != old.decimal() && slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == m.kind && x.decimal() == old.decimal() && !x.same(old) })
+}
+
+// withJoined returns the place of a value, together with those of its kind that it is joined with: "Tuesdays and Thursdays".
+func (s *statementValues) withJoined(at span) span {
+	inside := func(m *mention) bool { return m.from >= at.from && m.to <= at.to }
+	for i := 1; i < len(s.values); i++ {
+		a, b := &s.values[i-1], &s.values[i]
+		between := s.text[a.to:b.from]
+		if a.kind == b.kind && len(strings.Fields(between)) <= 2 && !strings.ContainsAny(between, ".,;") && (inside(a) || inside(b)) {
+			at = span{min(a.from, at.from), max(b.to, at.to)}
+		}
+	}
+	return at
 }
 
 // correctedValue returns the value that a later statement of the same session corrects: "I was
