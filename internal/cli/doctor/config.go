@@ -138,8 +138,8 @@ func (a *commands) index(ctx context.Context, l *middleware.Layer, rebuild bool)
 
 func (a *commands) printIndexed(r indexed) error {
 	return a.Show(r, func() {
-		fmt.Fprintf(a.Out, "%d files: %d changed, %d unchanged, %d removed; %d commits, %d new; %s\n",
-			r.Files, r.Changed, r.Unchanged, r.Removed, r.Commits, r.CommitsNew, r.Duration.Round(time.Millisecond))
+		fmt.Fprintf(a.Out, "%s: %d changed, %d unchanged, %d removed; %s, %d new; %s\n",
+			cli.Count(r.Files, "file"), r.Changed, r.Unchanged, r.Removed, cli.Count(r.Commits, "commit"), r.CommitsNew, r.Duration.Round(time.Millisecond))
 		if r.History != "" {
 			fmt.Fprintf(a.Out, "no git history: %s\n", r.History)
 		}
@@ -149,7 +149,7 @@ func (a *commands) printIndexed(r indexed) error {
 		for _, w := range r.Withheld {
 			fmt.Fprintf(a.Out, "withheld %s:%d: looks like a secret (%s)\n", cli.Cell(w.Path), w.Line, w.What)
 		}
-		fmt.Fprintf(a.Out, "%d records, %d with a vector\n", r.Records, r.Embedded)
+		fmt.Fprintf(a.Out, "%s, %d with a vector\n", cli.Count(r.Records, "record"), r.Embedded)
 	})
 }
 

@@ -215,7 +215,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	if err != nil {
 		return []finding{failed(check, err)}
 	}
-	out := []finding{passed(check, "owner %s: %d records from %d events and %d documents; the log verifies", owner, s.Len(), log.Events, len(docs))}
+	out := []finding{passed(check, "owner %s: %s from %s and %s; the log verifies", owner, cli.Count(s.Len(), "record"), cli.Count(int(log.Events), "event"), cli.Count(len(docs), "document"))}
 	faults, err := s.Faults(ctx)
 	if err != nil {
 		out = append(out, failed(check, err))
@@ -232,7 +232,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		}
 		out = append(out, warned("vectors", detail, "Run ken index."))
 	default:
-		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()), examineSearch(ctx, l, owner))
+		out = append(out, passed("vectors", "%s, each with one from %s", cli.Count(total, "record"), s.Embedder().Model()), examineSearch(ctx, l, owner))
 	}
 	return append(out, examineJournal(ctx, l, owner), examineJobs(ctx, l, owner))
 }

@@ -219,8 +219,8 @@ func (a *commands) printBuilt(b *built) error {
 		return a.PrintJSON(b)
 	}
 	c := &b.Counts
-	fmt.Fprintf(a.Out, "%d files: %d changed, %d unchanged, %d removed\n", b.Files, b.Changed, b.Unchanged, b.Removed)
-	fmt.Fprintf(a.Out, "%d nodes, %d edges (%d guesses), %s; %.1f s\n", c.Nodes, c.Edges, c.Guesses, cli.Count(c.Decisions, "decision"), b.Seconds)
+	fmt.Fprintf(a.Out, "%s: %d changed, %d unchanged, %d removed\n", cli.Count(b.Files, "file"), b.Changed, b.Unchanged, b.Removed)
+	fmt.Fprintf(a.Out, "%s, %s (%d guessed), %s; %.1f s\n", cli.Count(c.Nodes, "node"), cli.Count(c.Edges, "edge"), c.Guesses, cli.Count(c.Decisions, "decision"), b.Seconds)
 	switch t := b.Types; {
 	case t != nil:
 		fmt.Fprintf(a.Out, "types: %s, %d with errors\n", cli.Count(t.Packages, "Go package"), t.Broken)
