@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,6 +18,42 @@ func shortFiles(tr *tree) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// maxBranches is the maximum number of branches of a function: one, and one for each if, for, case and operator && or ||. It is
+// the limit at which linters warn of the cyclomatic complexity. Tests may have more.
+const maxBranches = 30
+
+func functionsBranchLittle(tr *tree) (faults []string) {
+	for _, f := range tr.files {
+		if f.test || ast.IsGenerated(f.ast) {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				if n := branches(fn); n > maxBranches {
+					faults = append(faults, fmt.Sprintf("%s: %s has %d branches; name its steps, at most %d", f.path, fn.Name.Name, n, maxBranches))
+				}
+			}
+		}
+	}
+	return faults
+}
+
+func branches(fn *ast.FuncDecl) int {
+	n := 1
+	ast.Inspect(fn, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.CaseClause, *ast.CommClause:
+			n++
+		case *ast.BinaryExpr:
+			if x.Op == token.LAND || x.Op == token.LOR {
+				n++
+			}
+		}
+		return true
+	})
+	return n
 }
 
 func namesSaySomething(tr *tree) (faults []string) {
