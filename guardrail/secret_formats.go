@@ -1,11 +1,6 @@
 package guardrail
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
+import "strings"
 
 // plainPassword reports whether the value s[start:end] of the name at s[from:] is a password
 // although it is short or a plain word. The text around it must be configuration and no code.
@@ -450,113 +445,62 @@ func findColumns(s string, i int) (found []Finding, end int) {
 	return nil, i
 }
 
-// StripPastedReasoning is StripReasoning for text that a person wrote. People mention the
-// tags ("the parser drops everything after <think>") more often than they paste a model's
-// reasoning. So it only removes text that looks pasted:
-//
-//   - an opening tag, its closing tag and the text between them, unless that text
-//     is only a conjunction, as in "between <think> and </think>";
-//   - everything after an opening tag that is never closed, if a letter or a digit
-//     follows it directly or it is alone on its line;
-//   - everything before a closing tag without an opening one, if it is alone on its line.
-//
-// A tag in its own quotation marks or backticks never counts. The function is idempotent, and
-// the result may contain tags.
-func StripPastedReasoning(text string) string {
-	for range 4 {
-		cut := pasted(text)
-		if len(cut) == 0 {
-			return text
-		}
-		var b strings.Builder
-		at := 0
-		for _, c := range cut {
-			if c.start > at {
-				b.WriteString(text[at:c.start])
-			}
-			at = max(at, c.end)
-		}
-		b.WriteString(text[at:])
-		if text = b.String(); cut[0].start == 0 {
-			text = strings.TrimLeftFunc(text, unicode.IsSpace)
+// findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
+// on one line or several. i is within the word password.
+func findNetrc(s string, i int) (Finding, bool) {
+	const reach = 256
+	if !strings.HasPrefix(s[i:], "password") || i == 0 || s[i-1] > ' ' {
+		return Finding{}, false
+	}
+	head := s[max(0, i-reach):i]
+	if !strings.Contains(head, "login") { // most mentions of a password return here
+		return Finding{}, false
+	}
+	at := i + len("password")
+	start := at
+	for start < len(s) && s[start] <= ' ' {
+		start++
+	}
+	end := start
+	for end < len(s) && end-start < reach && s[end] > ' ' {
+		end++
+	}
+	entry := strings.Fields(head)
+	m := max(lastIndex(entry, "machine"), lastIndex(entry, "default"))
+	l := lastIndex(entry, "login")
+	if start == at || m < 0 || l < m || l != len(entry)-2 || !chosen(entry[l+1], s[start:end]) {
+		return Finding{}, false
+	}
+	return Finding{"password", start, end}, true
+}
+
+func lastIndex(words []string, w string) int {
+	for i := len(words) - 1; i >= 0; i-- {
+		if words[i] == w {
+			return i
 		}
 	}
-	return StripReasoning(text) // the text is built so that removing tags creates others repeatedly
+	return -1
 }
 
-// span is a part of a text; for a tag, with the index of the tag.
-type span struct {
-	start, end int
-	tag        int
-}
-
-// pasted returns the parts of text that StripPastedReasoning removes, in order.
-func pasted(text string) (cut []span) {
-	var open []span
-	var depth [len(reasoningTags)]int
-	for i := 0; ; {
-		b, start, _ := opener(text, i)
-		if b == 0 {
-			break
-		}
-		kind, tag, size := lexTag(text[start:], true)
-		i = start + size
-		t := span{start, i, tag}
-		switch {
-		case kind == openTag && !quoted(text, t):
-			open = append(open, t)
-			depth[tag]++
-		case kind != closeTag || quoted(text, t):
-		case depth[tag] == 0:
-			if len(open) == 0 && startsLine(text[:t.start]) && closesLine(text, t) {
-				cut = append(cut[:0], span{start: 0, end: t.end})
-			}
-		default:
-			for open[len(open)-1].tag != tag {
-				depth[open[len(open)-1].tag]--
-				open = open[:len(open)-1]
-			}
-			o := open[len(open)-1]
-			open = open[:len(open)-1]
-			depth[tag]--
-			if !onlyJoins(text[o.end:t.start]) {
-				cut = append(cut, span{start: o.start, end: t.end})
-			}
-		}
+// findPgpass finds the password in a line of .pgpass: host:port:database:user:password. i is
+// the colon before the port.
+func findPgpass(s string, i int) (Finding, bool) {
+	const reach = 256
+	from := i
+	for from > 0 && i-from < reach && (wordDash(s[from-1]) || s[from-1] == '.' || s[from-1] == '*') {
+		from--
 	}
-	for _, o := range open {
-		next, _ := utf8.DecodeRuneInString(text[o.end:])
-		if unicode.IsLetter(next) || unicode.IsDigit(next) || startsLine(text[:o.start]) && closesLine(text, o) {
-			cut = append(cut, span{start: o.start, end: len(text)})
-			break
-		}
+	if s[i] != ':' || from == i || from > 0 && s[from-1] != '\n' && s[from-1] > ' ' && strings.IndexByte("\"'`", s[from-1]) < 0 {
+		return Finding{}, false
 	}
-	slices.SortFunc(cut, func(a, b span) int { return a.start - b.start })
-	return cut
-}
-
-// quoted reports whether a tag has its own quotation marks.
-func quoted(text string, t span) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:t.start])
-	after, _ := utf8.DecodeRuneInString(text[t.end:])
-	const marks = "`'\"“”‘’«»„‹›「」"
-	return strings.ContainsRune(marks, before) && strings.ContainsRune(marks, after)
-}
-
-func closesLine(text string, t span) bool {
-	after, _, _ := strings.Cut(text[t.end:], "\n")
-	return strings.TrimSpace(after) == ""
-}
-
-// joining are conjunctions between the names of two tags.
-var joining = strings.Fields("and or to till until through und oder bis et ou à y o e ed a i en of och og и или до")
-
-// onlyJoins reports whether the text between two tags is only a conjunction.
-func onlyJoins(between string) bool {
-	if len(between) > 40 || strings.TrimSpace(between) == "" {
-		return false
+	end := i
+	for end < len(s) && end-i < reach && s[end] > ' ' && strings.IndexByte("\"'`", s[end]) < 0 {
+		end++
 	}
-	word := strings.TrimFunc(strings.ToLower(between), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	apart := !strings.HasPrefix(strings.ToLower(between), word) && !strings.HasSuffix(strings.ToLower(between), word)
-	return word == "" || apart && slices.Contains(joining, word)
+	f := strings.SplitN(s[i+1:end], ":", 4)
+	if len(f) < 4 || f[0] != "*" && digits(f[0]) != len(f[0]) || f[1] == "" || f[2] == "" || strings.ContainsAny(f[1]+f[2], "/()@") || !chosen(f[2], f[3]) {
+		return Finding{}, false
+	}
+	return Finding{"password", end - len(f[3]), end}, true
 }
