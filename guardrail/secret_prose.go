@@ -138,9 +138,11 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 	direct := true
 	changed := false
 	for n := 0; n < most && i < limit; n++ {
-		i = blanks(s, i)
+		if i = blanks(s, i); i >= limit {
+			return c.before(s, from)
+		}
 		for _, l := range joinedLinks {
-			if i == limit || letter(s[i]) {
+			if letter(s[i]) {
 				break
 			}
 			if strings.HasPrefix(s[i:limit], l) && (direct || c.fits == nil || l != "=") {
@@ -150,7 +152,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 				return c.value(s, i+len(l), limit, false)
 			}
 		}
-		if i < limit && strings.IndexByte("\"'`«「(", s[i]) >= 0 && !direct {
+		if strings.IndexByte("\"'`«「(", s[i]) >= 0 && !direct {
 			return Finding{}, false
 		}
 		if direct {
@@ -267,7 +269,9 @@ func (c *cue) before(s string, from int) (Finding, bool) {
 // value finds the secret at s[i:limit]. If it follows the cue directly, without a link, it
 // must look more like a secret.
 func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
-	i = blanks(s, i)
+	if i = blanks(s, i); i >= limit {
+		return Finding{}, false
+	}
 	for _, open := range [...][2]string{{`"`, `"`}, {"`", "`"}, {"'", "'"}, {"「", "」"}, {"“", "”"}, {"„", "“"}, {"**", "**"}} {
 		if rest, ok := strings.CutPrefix(s[i:limit], open[0]); ok {
 			v, _, closed := strings.Cut(rest, open[1])
