@@ -2,44 +2,52 @@ package guardrail
 
 import "strings"
 
-// plainPassword reports whether the value s[start:end] of the name at s[from:] is a password
-// although it is short or a plain word. The text around it must be configuration and no code.
-func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
-	v, name := s[start:end], s[from:nameEnd]
+// isPlainPassword reports whether the value is a password although it is short or a plain word. The
+// text around it must be configuration and no code.
+func (a *assigned) isPlainPassword() bool {
+	v, name := a.value(), a.name()
 	if len(v) < 4 || isNoSecret(v) || isExpression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
 		return false
 	}
-	if quoted {
+	if a.quoted {
 		return len(v) >= 6 || digits(v) > 0
 	}
-	lo := strings.LastIndexByte(s[:from], '\n') + 1
+	s := a.text
+	lo := strings.LastIndexByte(s[:a.from], '\n') + 1
 	hi := len(s)
-	if k := strings.IndexByte(s[end:min(len(s), end+256)], '\n'); k >= 0 {
-		hi = end + k
+	if k := strings.IndexByte(s[a.end:min(len(s), a.end+256)], '\n'); k >= 0 {
+		hi = a.end + k
 	}
-	head, tail := strings.TrimLeft(s[lo:from], " \t-"), strings.TrimSpace(s[end:hi])
-	unspaced := at == nameEnd+1 && s[nameEnd] == '='
-	yaml := at > nameEnd+1 && s[nameEnd] == ':' && strings.TrimRight(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == "" && (tail == "" || tail[0] == '#')
-	looks := digits(v) > 0 && letters(v) > 0 || symbols(v) > 0
-	upper := name == strings.ToUpper(name)
-	inCode := tail != "" && strings.IndexByte(",)", tail[0]) >= 0 || strings.ContainsAny(head, "({,")
-	switch {
-	case unspaced && from > 0 && (s[from-1] == '&' || s[from-1] == '?'):
-		return true
-	case unspaced && upper, yaml && upper:
-		return true
-	case unspaced && !looks && strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")):
-		return false // a field of an object
-	case unspaced:
-		return !inCode && !strings.HasPrefix(tail, ";") || looks && symbols(v) > 0
-	case yaml:
-		return looks || besideUser(s, lo, hi)
+	head, tail := strings.TrimLeft(s[lo:a.from], " \t-"), strings.TrimSpace(s[a.end:hi])
+	last := tail == "" || tail[0] == '#' // nothing but a comment follows
+	switch unspaced, sign := a.at == a.nameEnd+1, s[a.nameEnd]; {
+	case unspaced && sign == '=':
+		return a.inQuery || name == strings.ToUpper(name) || isUnspacedPassword(v, head, tail)
+	case !unspaced && sign == ':' && last && isYAMLKey(head):
+		return name == strings.ToUpper(name) || looksMixed(v) || besideUser(s, lo, hi)
 	case strings.HasPrefix(name, "-"):
 		return true
 	}
 	// name = value
-	return !inCode && head == "" && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi)) && (tail == "" || tail[0] == '#')
+	return head == "" && last && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi))
 }
+
+// isUnspacedPassword reports whether v is a password in "password=v". head and tail are the rest of the line.
+func isUnspacedPassword(v, head, tail string) bool {
+	if isField := strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")); isField && !looksMixed(v) {
+		return false
+	}
+	inCode := tail != "" && strings.IndexByte(",);", tail[0]) >= 0 || strings.ContainsAny(head, "({,")
+	return !inCode || symbols(v) > 0
+}
+
+// isYAMLKey reports whether the text before the last part of a key is the rest of that key, as in "db.password: …".
+func isYAMLKey(head string) bool {
+	return strings.TrimRight(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
+}
+
+// looksMixed reports whether v has a sign, or letters and digits.
+func looksMixed(v string) bool { return symbols(v) > 0 || digits(v) > 0 && letters(v) > 0 }
 
 // besideUser reports whether the line before or after s[lo:hi] names a user or a server, as
 // configuration does.
