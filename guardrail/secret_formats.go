@@ -398,7 +398,7 @@ var columns = map[string]string{
 // separated by commas, semicolons or tabs. i is within the column's name. end is the end of
 // the table, or i if there is none; cells of a table are not checked as heads of another one.
 func findColumns(s string, i int) (found []Finding, end int) {
-	const reach, most = 256, 1000
+	const reach = 256
 	start := i
 	for start > 0 && strings.IndexByte(" \"'*`", s[start-1]) >= 0 {
 		start--
@@ -414,43 +414,54 @@ func findColumns(s string, i int) (found []Finding, end int) {
 	head := strings.TrimRight(s[lo:i+k], "\r")
 	for _, sep := range []string{"|", "\t", ";", ","} {
 		cells := strings.Split(head, sep)
-		column, kind := -1, ""
-		for n, cell := range cells {
-			cell = strings.ToLower(strings.Trim(cell, " \"'*`"))
-			if cell == "" && n > 0 && n < len(cells)-1 || strings.ContainsAny(cell, "(){}[]=<>.:") || len(cell) > 24 { // code, a sentence
-				column = -1
-				break
-			}
-			if c := columns[cell]; c != "" && column < 0 {
-				column, kind = n, c
-			}
-		}
+		column, kind := secretColumn(cells)
 		if column < 0 || len(cells) < 2 || sep == "," && (len(cells) < 3 || strings.Contains(head, ", ")) && !strings.Contains(strings.ToLower(head), "user") {
 			continue
 		}
-		at := i + k + 1
-		for range most {
-			line, _, more := strings.Cut(s[at:], "\n")
-			row := strings.Split(strings.TrimRight(line, "\r"), sep)
-			if len(row) != len(cells) {
-				break
-			}
-			start := at
-			for n := range column {
-				start += len(row[n]) + len(sep)
-			}
-			v := strings.Trim(row[column], " \t\"'`*")
-			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
-				start += strings.Index(row[column], v)
-				found = append(found, Finding{kind, start, start + len(v)})
-			}
-			if at += len(line) + 1; !more {
-				break
-			}
-		}
-		return found, at
+		return findBelow(s, i+k+1, sep, len(cells), column, kind)
 	}
 	return nil, i
+}
+
+// secretColumn returns the first of the columns with these names that holds secrets, and their kind. column
+// is -1 if there is none, or if the names are code or a sentence.
+func secretColumn(names []string) (column int, kind string) {
+	column = -1
+	for n, name := range names {
+		name = strings.ToLower(strings.Trim(name, " \"'*`"))
+		if name == "" && n > 0 && n < len(names)-1 || strings.ContainsAny(name, "(){}[]=<>.:") || len(name) > 24 {
+			return -1, ""
+		}
+		if k := columns[name]; k != "" && column < 0 {
+			column, kind = n, k
+		}
+	}
+	return column, kind
+}
+
+// findBelow finds the values of a column in the rows from at on, and returns the end of the table.
+func findBelow(s string, at int, sep string, width, column int, kind string) (found []Finding, end int) {
+	const most = 1000
+	for range most {
+		line, _, more := strings.Cut(s[at:], "\n")
+		row := strings.Split(strings.TrimRight(line, "\r"), sep)
+		if len(row) != width {
+			break
+		}
+		start := at
+		for n := range column {
+			start += len(row[n]) + len(sep)
+		}
+		v := strings.Trim(row[column], " \t\"'`*")
+		if len(v) >= 4 && !strings.Contains(v, " ") && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
+			start += strings.Index(row[column], v)
+			found = append(found, Finding{kind, start, start + len(v)})
+		}
+		if at += len(line) + 1; !more {
+			break
+		}
+	}
+	return found, at
 }
 
 // findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
