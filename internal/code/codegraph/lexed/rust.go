@@ -57,12 +57,7 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 			return i + 1
 		}
 		last := c.match(open)
-		if name := last - 1; c.is(name, "test") && c.op(open+1) != '(' && !c.is(open+1, "cfg") || c.is(open+1, "test") || c.op(name) == ')' && c.is(open+1, "rstest") {
-			test = true
-		}
-		for k := open + 1; k < last && k < open+6; k++ {
-			test = test || c.is(k, "test") && c.op(k-1) == opPath
-		}
+		test = test || c.marksTest(open, last)
 		c.markNotUse(open+1, last)
 		i = last + 1
 	}
@@ -78,11 +73,11 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 			i++
 			continue
 		case "const":
-			if c.is(i+1, "fn") || c.is(i+1, "unsafe") || c.is(i+1, "async") || c.is(i+1, "extern") {
-				i++
-				continue
+			if !functionWords[c.text(i+1)] {
+				return c.value(i, end, d, l)
 			}
-			return c.value(i, end, d, l)
+			i++
+			continue
 		case "extern":
 			if c.is(i+1, "crate") {
 				return c.externCrate(i, end)
@@ -121,6 +116,24 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 		return c.skipItem(i, end)
 	}
 	return c.skip(i)
+}
+
+// functionWords follow "const" in the heading of a function.
+var functionWords = words("fn unsafe async extern")
+
+// marksTest reports whether the attribute between two brackets is that of a test: "#[test]", "#[tokio::test]",
+// "#[rstest(…)]".
+func (c *rustReader) marksTest(open, last int) bool {
+	first, name := open+1, last-1
+	if c.is(first, "test") || c.is(name, "test") && c.op(first) != '(' && !c.is(first, "cfg") || c.is(first, "rstest") && c.op(name) == ')' {
+		return true
+	}
+	for k := first; k < last && k < open+6; k++ {
+		if c.is(k, "test") && c.op(k-1) == opPath {
+			return true
+		}
+	}
+	return false
 }
 
 // public reads "pub" and "pub(crate)" at i, if they are there, and returns the token after them and whether the item is
