@@ -345,8 +345,8 @@ func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 			}
 		}
 	}
-	if !direct && c.words(s, i, limit) > 0 {
-		return Finding{c.kind, i, c.words(s, i, limit)}, true
+	if k := c.words(s, i, limit); k > 0 && !direct {
+		return Finding{c.kind, i, k}, true
 	}
 	if direct && (symbols(v) == 0 && !mixed(v) || strings.ContainsAny(v, "_/=:")) {
 		return Finding{}, false

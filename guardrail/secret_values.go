@@ -209,7 +209,7 @@ func isStrong(v string) bool {
 	return n > 0 || mixed(v) && digitGroups(v) >= 2 && digits(v)+letters(v) == len(v) && changes(v) >= 5
 }
 
-// signs counts the signs behind the first letter of a word, without an @ that belongs to an address or a version.
+// signs counts the signs in a word that begins with a letter or a digit, without an @ of an address or a version.
 func signs(v string) int {
 	n := 0
 	for i := range len(v) {
