@@ -330,7 +330,7 @@ func (c *rustReader) bindBody(b span) {
 			c.closureParameters(i, c.around(open, b.last))
 		case c.is(i, "let"), c.is(i, "for") && c.op(i+1) != '<':
 			stop := i + 1
-			for stop <= b.last && c.op(stop) != '=' && c.op(stop) != ';' && !c.is(stop, "in") && c.op(stop) != ':' && c.op(stop) != '{' || stop <= b.last && c.op(stop) == '{' && upper(c.text(stop-1)) {
+			for stop <= b.last && !c.endsPattern(stop) {
 				stop = c.skip(stop)
 			}
 			c.pattern(i+1, stop, i, c.block(open, b.last))
@@ -340,6 +340,18 @@ func (c *rustReader) bindBody(b span) {
 			c.innerParameters(i+2, c.block(open, b.last))
 		}
 	}
+}
+
+// endsPattern reports whether the token at i follows the pattern of "let", "for" or "if let". The brace in "Point { x }"
+// is a part of it.
+func (c *rustReader) endsPattern(i int) bool {
+	switch c.op(i) {
+	case '=', ';', ':':
+		return true
+	case '{':
+		return !upper(c.text(i - 1))
+	}
+	return c.is(i, "in")
 }
 
 // innerParameters binds the parameters of a function within a function.
