@@ -114,9 +114,8 @@ func (s *search) path(i int) int {
 	if s.followsValue(i) {
 		return s.member(i)
 	}
-	root := s.rootWord(i)
-	self := !root && selfWord(s.lang.family, first)
-	if s.lang.keywords[first] && !self && !root || s.key(i) {
+	self := selfWord(s.lang.family, first) && !s.rootWord(i)
+	if s.lang.keywords[first] && !self && !s.rootWord(i) || s.key(i) {
 		return i + 1
 	}
 	end := s.pathEnd(i)
