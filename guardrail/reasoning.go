@@ -333,3 +333,114 @@ func wholeRunes(s string) int {
 	}
 	return len(s)
 }
+
+// StripPastedReasoning is StripReasoning for text that a person wrote. People mention the
+// tags ("the parser drops everything after <think>") more often than they paste a model's
+// reasoning. So it only removes text that looks pasted:
+//
+//   - an opening tag, its closing tag and the text between them, unless that text
+//     is only a conjunction, as in "between <think> and </think>";
+//   - everything after an opening tag that is never closed, if a letter or a digit
+//     follows it directly or it is alone on its line;
+//   - everything before a closing tag without an opening one, if it is alone on its line.
+//
+// A tag in its own quotation marks or backticks never counts. The function is idempotent, and
+// the result may contain tags.
+func StripPastedReasoning(text string) string {
+	for range 4 {
+		cut := pasted(text)
+		if len(cut) == 0 {
+			return text
+		}
+		var b strings.Builder
+		at := 0
+		for _, c := range cut {
+			if c.start > at {
+				b.WriteString(text[at:c.start])
+			}
+			at = max(at, c.end)
+		}
+		b.WriteString(text[at:])
+		if text = b.String(); cut[0].start == 0 {
+			text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		}
+	}
+	return StripReasoning(text) // the text is built so that removing tags creates others repeatedly
+}
+
+// span is a part of a text; for a tag, with the index of the tag.
+type span struct {
+	start, end int
+	tag        int
+}
+
+// pasted returns the parts of text that StripPastedReasoning removes, in order.
+func pasted(text string) (cut []span) {
+	var open []span
+	var depth [len(reasoningTags)]int
+	for i := 0; ; {
+		b, start, _ := opener(text, i)
+		if b == 0 {
+			break
+		}
+		kind, tag, size := lexTag(text[start:], true)
+		i = start + size
+		t := span{start, i, tag}
+		switch {
+		case kind == openTag && !quoted(text, t):
+			open = append(open, t)
+			depth[tag]++
+		case kind != closeTag || quoted(text, t):
+		case depth[tag] == 0:
+			if len(open) == 0 && startsLine(text[:t.start]) && closesLine(text, t) {
+				cut = append(cut[:0], span{start: 0, end: t.end})
+			}
+		default:
+			for open[len(open)-1].tag != tag {
+				depth[open[len(open)-1].tag]--
+				open = open[:len(open)-1]
+			}
+			o := open[len(open)-1]
+			open = open[:len(open)-1]
+			depth[tag]--
+			if !onlyJoins(text[o.end:t.start]) {
+				cut = append(cut, span{start: o.start, end: t.end})
+			}
+		}
+	}
+	for _, o := range open {
+		next, _ := utf8.DecodeRuneInString(text[o.end:])
+		if unicode.IsLetter(next) || unicode.IsDigit(next) || startsLine(text[:o.start]) && closesLine(text, o) {
+			cut = append(cut, span{start: o.start, end: len(text)})
+			break
+		}
+	}
+	slices.SortFunc(cut, func(a, b span) int { return a.start - b.start })
+	return cut
+}
+
+// quoted reports whether a tag has its own quotation marks.
+func quoted(text string, t span) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:t.start])
+	after, _ := utf8.DecodeRuneInString(text[t.end:])
+	const marks = "`'\"“”‘’«»„‹›「」"
+	return strings.ContainsRune(marks, before) && strings.ContainsRune(marks, after)
+}
+
+func closesLine(text string, t span) bool {
+	after, _, _ := strings.Cut(text[t.end:], "\n")
+	return strings.TrimSpace(after) == ""
+}
+
+// joining are conjunctions between the names of two tags.
+var joining = strings.Fields("and or to till until through und oder bis et ou à y o e ed a i en of och og и или до")
+
+// onlyJoins reports whether the text between two tags is only a conjunction.
+func onlyJoins(between string) bool {
+	if len(between) > 40 || strings.TrimSpace(between) == "" {
+		return false
+	}
+	word := strings.TrimFunc(strings.ToLower(between), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	apart := !strings.HasPrefix(strings.ToLower(between), word) && !strings.HasSuffix(strings.ToLower(between), word)
+	return word == "" || apart && slices.Contains(joining, word)
+}

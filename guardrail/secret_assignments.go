@@ -2,6 +2,20 @@ package guardrail
 
 import "strings"
 
+// assigned is a value and the name to which it is assigned.
+type assigned struct {
+	text          string
+	from, nameEnd int  // range of the name
+	at            int  // behind the assignment sign
+	start, end    int  // range of the value
+	quoted        bool // the value is in quotes, or the text of an XML element
+	inQuery       bool // the name is a parameter of a URL
+}
+
+func (a *assigned) name() string { return a.text[a.from:a.nameEnd] }
+
+func (a *assigned) value() string { return a.text[a.start:a.end] }
+
 // findAssigned finds the value in password = "…", api_key: … and similar assignments. i is
 // within the name.
 func findAssigned(s string, i int) (Finding, bool) {
@@ -20,81 +34,101 @@ func findAssigned(s string, i int) (Finding, bool) {
 	if isTestResult(s, from, end) {
 		return Finding{}, false
 	}
-	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-	if kind == "" && endsInShortName(s[from:end]) {
-		kind = "password"
-	}
-	inQuery := from > 0 && (s[from-1] == '?' || s[from-1] == '&') // of a URL
-	if kind == "" && inQuery && strings.EqualFold(s[from:end], "key") {
+	a := assigned{text: s, from: from, nameEnd: end, at: at, inQuery: from > 0 && (s[from-1] == '?' || s[from-1] == '&')}
+	name := a.name()
+	kind := secretKind(name)
+	switch {
+	case kind == "" && a.inQuery && strings.EqualFold(name, "key"):
 		kind = "api-key"
-	}
-	if kind == "" {
+	case kind == "":
 		start, stop, _ := value(s, at)
 		v, laravel := strings.CutPrefix(s[start:stop], "base64:")
 		return Finding{"api-key", start, stop}, laravel && len(v) >= 32 && entropy(v) > 3.5
-	}
-	if kind == "password" && inConnection(s, from) {
-		start, end := connectionValue(s, at, inQuery)
+	case kind == "password" && inConnection(s, from):
+		start, end := connectionValue(s, at, a.inQuery)
 		return Finding{"connection-password", start, end}, chosen("", s[start:end])
 	}
-	nameEnd := end
-	start, end, quoted := value(s, at)
-	if xmlText := at > 0 && s[at-1] == '>'; xmlText {
-		end = at + max(0, strings.IndexByte(s[at:min(len(s), at+256)], '<'))
-		start, quoted = at, true
+	a.findValue()
+	v := a.value()
+	if kind == "api-key" && isNameOfKey(v, name, a.quoted) {
+		return Finding{}, false
 	}
-	if !quoted && inQuery {
-		if n := strings.IndexByte(s[start:end], '&'); n >= 0 {
-			end = start + n
+	if ok = credible(v, a.quoted, kind == "password" || kind == "secret"); !ok && kind == "password" {
+		ok = a.isPlainPassword()
+	} else if !ok {
+		ok = fitsName(v, name, a.quoted)
+	}
+	return Finding{kind, a.start, a.end}, ok
+}
+
+// findValue sets the range of the value.
+func (a *assigned) findValue() {
+	s := a.text
+	a.start, a.end, a.quoted = value(s, a.at)
+	if xmlText := a.at > 0 && s[a.at-1] == '>'; xmlText {
+		a.end = a.at + max(0, strings.IndexByte(s[a.at:min(len(s), a.at+256)], '<'))
+		a.start, a.quoted = a.at, true
+	}
+	if !a.quoted && a.inQuery {
+		if n := strings.IndexByte(a.value(), '&'); n >= 0 {
+			a.end = a.start + n
 		}
 	}
-	v, name := s[start:end], s[from:nameEnd]
-	ok = credible(v, quoted, kind == "password" || kind == "secret")
-	if lower := strings.ToLower(v); kind == "api-key" && strings.Contains(lower, "key") && (!quoted || strings.HasPrefix(lower, strings.ToLower(name))) {
-		return Finding{}, false // the value is the name of another variable
-	}
+}
+
+// isNameOfKey reports whether a value is the name of another variable: api_key = my_api_key.
+func isNameOfKey(v, name string, quoted bool) bool {
+	lower := strings.ToLower(v)
+	return strings.Contains(lower, "key") && (!quoted || strings.HasPrefix(lower, strings.ToLower(name)))
+}
+
+// fitsName reports whether a value that is not credible for every name is a secret for this one.
+func fitsName(v, name string, quoted bool) bool {
 	switch {
-	case ok:
-	case kind == "password":
-		ok = plainPassword(s, from, nameEnd, at, start, end, quoted)
 	case isKeyHeader(name):
-		ok = headerToken(v, 12)
+		return headerToken(v, 12)
 	case strings.HasSuffix(strings.ToLower(name), "_authtoken"):
-		ok = isUUID(v) && !isPlaceholder(v)
+		return isUUID(v) && !isPlaceholder(v)
 	case isStrong(v) && digits(v)+letters(v) < len(v):
-		ok = true
+		return true
 	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // an environment variable
-		ok = !isPlaceholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !isExpression(strings.NewReplacer("(", "", ")", "").Replace(v))
+		return !isPlaceholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !isExpression(strings.NewReplacer("(", "", ")", "").Replace(v))
 	}
-	return Finding{kind, start, end}, ok
+	return false
 }
 
 // findApart finds the value of the name s[from:end] if there is no assignment sign between
 // the two. It recognises a space, as in ENV API_KEY …, and a separate word for the value,
 // as in name: DB_PASSWORD, value: … and variable "db_password" { default = … }.
 func findApart(s string, from, end int) (Finding, bool) {
-	const reach = 64
 	if end == len(s) {
 		return Finding{}, false
 	}
-	kind := func() string {
-		kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-		if kind == "" && endsInShortName(s[from:end]) {
-			kind = "password"
-		}
-		return kind
-	}
-	if s[end] == ' ' && strings.ContainsAny(s[from:end], "_-") {
+	name := s[from:end]
+	if s[end] == ' ' && strings.ContainsAny(name, "_-") {
 		start, stop, quoted := value(s, blanks(s, end))
 		v := strings.TrimRight(s[start:stop], ".")
 		if digits(v) == 0 {
 			return Finding{}, false
 		}
-		k := kind()
-		return Finding{k, start, start + len(v)}, k != "" && (looksGenerated(v) || isStrong(v) || quoted && credible(v, quoted, k == "password"))
+		kind := secretKind(name)
+		return Finding{kind, start, start + len(v)}, kind != "" && (looksGenerated(v) || isStrong(v) || quoted && credible(v, quoted, kind == "password"))
 	}
-	hi := min(len(s), end+reach)
-	for i := end; i < hi; i++ {
+	at, ok := afterValueWord(s, end)
+	if !ok {
+		return Finding{}, false
+	}
+	start, stop, quoted := value(s, at)
+	v, kind := s[start:stop], secretKind(name)
+	plain := kind == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !isExpression(v) && !strings.ContainsAny(v, " \t")
+	return Finding{kind, start, stop}, kind != "" && (plain || credible(v, quoted, kind == "password" || kind == "secret") || isStrong(v))
+}
+
+// afterValueWord returns the position of a value that a separate word after i announces: value: … or
+// default = …, possibly after other attributes of a variable.
+func afterValueWord(s string, i int) (at int, ok bool) {
+	const reach = 64
+	for hi := min(len(s), i+reach); i < hi; i++ {
 		switch s[i] {
 		case ' ', '\t', '\r', '\n', '"', '\'', ',', '{', '\\', '-':
 			continue
@@ -105,27 +139,28 @@ func findApart(s string, from, end int) (Finding, bool) {
 		}
 		switch strings.ToLower(s[i:w]) {
 		case "value", "default", "defaultvalue", "val":
+			return assignment(s, i, w)
 		case "n": // part of an escaped line end
-			continue
 		case "type", "string", "sensitive", "true", "description": // attributes of a variable
 			for w < hi && strings.IndexByte(" =:", s[w]) >= 0 {
 				w++
 			}
 			i = w - 1
-			continue
 		default:
-			return Finding{}, false
+			return 0, false
 		}
-		at, ok := assignment(s, i, w)
-		if !ok {
-			return Finding{}, false
-		}
-		start, stop, quoted := value(s, at)
-		v, k := s[start:stop], kind()
-		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !isExpression(v) && !strings.ContainsAny(v, " \t")
-		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || isStrong(v))
 	}
-	return Finding{}, false
+	return 0, false
+}
+
+// secretKind returns the kind of secret that a variable with this name holds, "" for none. Digits at the
+// end of the name make no difference.
+func secretKind(name string) string {
+	kind := nameKind(strings.TrimRight(strings.ToLower(name), "0123456789"))
+	if kind == "" && endsInShortName(name) {
+		return "password"
+	}
+	return kind
 }
 
 // endsInShortName reports whether a name ends with a short word for a password: pass, pw or psk.
@@ -161,7 +196,7 @@ func isKeyHeader(name string) bool {
 	return strings.HasPrefix(lower, "x-") || lower == "private-token" || lower == "job-token" || lower == "api-key"
 }
 
-// nameKind returns the kind of secret that a variable with this name holds, "" for none.
+// nameKind returns the kind of secret that the words at the end of a name in lower case stand for, "" for none.
 // The end of the name decides: a password_file or a token_type is no secret.
 func nameKind(name string) string {
 	name = strings.TrimSuffix(name, "_base")
@@ -196,15 +231,7 @@ func cutKey(name string) (base string, ok bool) {
 // assignment skips the text between the name s[from:end] and its value: a closing quote,
 // and =, :, := or =>; for a command-line flag, a space.
 func assignment(s string, from, end int) (at int, ok bool) {
-	i := end
-	if i < len(s) && s[i] == '\\' {
-		i++
-	}
-	if i < len(s) && (s[i] == '"' || s[i] == '\'') {
-		if i++; i < len(s) && s[i] == ']' {
-			i++
-		}
-	}
+	i := afterQuote(s, end)
 	closed := i > end
 	i = blanks(s, i)
 	switch rest := s[i:]; {
@@ -220,12 +247,30 @@ func assignment(s string, from, end int) (at int, ok bool) {
 		return 0, false
 	case strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":"):
 		i++
-	case i > end && (strings.HasPrefix(s[from:], "--") || strings.HasPrefix(s[from:], "-storepass") || strings.HasPrefix(s[from:], "-keypass")):
-	case i > end && strings.HasSuffix(s[:from], "aws configure set "):
+	case i > end && isFlag(s, from):
 	default:
 		return 0, false
 	}
 	return blanks(s, i), true
+}
+
+// afterQuote returns the position after the quote that closes a name at i, if there is one: password\", 'password'].
+func afterQuote(s string, i int) int {
+	if i < len(s) && s[i] == '\\' {
+		i++
+	}
+	if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+		if i++; i < len(s) && s[i] == ']' {
+			i++
+		}
+	}
+	return i
+}
+
+// isFlag reports whether the name at s[from:] is a command-line flag, or an argument whose value is the next one.
+func isFlag(s string, from int) bool {
+	rest := s[from:]
+	return strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "-storepass") || strings.HasPrefix(rest, "-keypass") || strings.HasSuffix(s[:from], "aws configure set ")
 }
 
 func blanks(s string, i int) int {

@@ -1,50 +1,53 @@
 package guardrail
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
+import "strings"
 
-// plainPassword reports whether the value s[start:end] of the name at s[from:] is a password
-// although it is short or a plain word. The text around it must be configuration and no code.
-func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
-	v, name := s[start:end], s[from:nameEnd]
+// isPlainPassword reports whether the value is a password although it is short or a plain word. The
+// text around it must be configuration and no code.
+func (a *assigned) isPlainPassword() bool {
+	v, name := a.value(), a.name()
 	if len(v) < 4 || isNoSecret(v) || isExpression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
 		return false
 	}
-	if quoted {
+	if a.quoted {
 		return len(v) >= 6 || digits(v) > 0
 	}
-	lo := strings.LastIndexByte(s[:from], '\n') + 1
+	s := a.text
+	lo := strings.LastIndexByte(s[:a.from], '\n') + 1
 	hi := len(s)
-	if k := strings.IndexByte(s[end:min(len(s), end+256)], '\n'); k >= 0 {
-		hi = end + k
+	if k := strings.IndexByte(s[a.end:min(len(s), a.end+256)], '\n'); k >= 0 {
+		hi = a.end + k
 	}
-	head, tail := strings.TrimLeft(s[lo:from], " \t-"), strings.TrimSpace(s[end:hi])
-	unspaced := at == nameEnd+1 && s[nameEnd] == '='
-	yaml := at > nameEnd+1 && s[nameEnd] == ':' && strings.TrimRight(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == "" && (tail == "" || tail[0] == '#')
-	looks := digits(v) > 0 && letters(v) > 0 || symbols(v) > 0
-	upper := name == strings.ToUpper(name)
-	inCode := tail != "" && strings.IndexByte(",)", tail[0]) >= 0 || strings.ContainsAny(head, "({,")
-	switch {
-	case unspaced && from > 0 && (s[from-1] == '&' || s[from-1] == '?'):
-		return true
-	case unspaced && upper, yaml && upper:
-		return true
-	case unspaced && !looks && strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")):
-		return false // a field of an object
-	case unspaced:
-		return !inCode && !strings.HasPrefix(tail, ";") || looks && symbols(v) > 0
-	case yaml:
-		return looks || besideUser(s, lo, hi)
+	head, tail := strings.TrimLeft(s[lo:a.from], " \t-"), strings.TrimSpace(s[a.end:hi])
+	last := tail == "" || tail[0] == '#' // nothing but a comment follows
+	switch unspaced, sign := a.at == a.nameEnd+1, s[a.nameEnd]; {
+	case unspaced && sign == '=':
+		return a.inQuery || name == strings.ToUpper(name) || isUnspacedPassword(v, head, tail)
+	case !unspaced && sign == ':' && last && isYAMLKey(head):
+		return name == strings.ToUpper(name) || looksMixed(v) || besideUser(s, lo, hi)
 	case strings.HasPrefix(name, "-"):
 		return true
 	}
 	// name = value
-	return !inCode && head == "" && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi)) && (tail == "" || tail[0] == '#')
+	return head == "" && last && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi))
 }
+
+// isUnspacedPassword reports whether v is a password in "password=v". head and tail are the rest of the line.
+func isUnspacedPassword(v, head, tail string) bool {
+	if isField := strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")); isField && !looksMixed(v) {
+		return false
+	}
+	inCode := tail != "" && strings.IndexByte(",);", tail[0]) >= 0 || strings.ContainsAny(head, "({,")
+	return !inCode || symbols(v) > 0
+}
+
+// isYAMLKey reports whether the text before the last part of a key is the rest of that key, as in "db.password: …".
+func isYAMLKey(head string) bool {
+	return strings.TrimRight(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
+}
+
+// looksMixed reports whether v has a sign, or letters and digits.
+func looksMixed(v string) bool { return symbols(v) > 0 || digits(v) > 0 && letters(v) > 0 }
 
 // besideUser reports whether the line before or after s[lo:hi] names a user or a server, as
 // configuration does.
@@ -395,7 +398,7 @@ var columns = map[string]string{
 // separated by commas, semicolons or tabs. i is within the column's name. end is the end of
 // the table, or i if there is none; cells of a table are not checked as heads of another one.
 func findColumns(s string, i int) (found []Finding, end int) {
-	const reach, most = 256, 1000
+	const reach = 256
 	start := i
 	for start > 0 && strings.IndexByte(" \"'*`", s[start-1]) >= 0 {
 		start--
@@ -411,152 +414,112 @@ func findColumns(s string, i int) (found []Finding, end int) {
 	head := strings.TrimRight(s[lo:i+k], "\r")
 	for _, sep := range []string{"|", "\t", ";", ","} {
 		cells := strings.Split(head, sep)
-		column, kind := -1, ""
-		for n, cell := range cells {
-			cell = strings.ToLower(strings.Trim(cell, " \"'*`"))
-			if cell == "" && n > 0 && n < len(cells)-1 || strings.ContainsAny(cell, "(){}[]=<>.:") || len(cell) > 24 { // code, a sentence
-				column = -1
-				break
-			}
-			if c := columns[cell]; c != "" && column < 0 {
-				column, kind = n, c
-			}
-		}
+		column, kind := secretColumn(cells)
 		if column < 0 || len(cells) < 2 || sep == "," && (len(cells) < 3 || strings.Contains(head, ", ")) && !strings.Contains(strings.ToLower(head), "user") {
 			continue
 		}
-		at := i + k + 1
-		for range most {
-			line, _, more := strings.Cut(s[at:], "\n")
-			row := strings.Split(strings.TrimRight(line, "\r"), sep)
-			if len(row) != len(cells) {
-				break
-			}
-			start := at
-			for n := range column {
-				start += len(row[n]) + len(sep)
-			}
-			v := strings.Trim(row[column], " \t\"'`*")
-			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
-				start += strings.Index(row[column], v)
-				found = append(found, Finding{kind, start, start + len(v)})
-			}
-			if at += len(line) + 1; !more {
-				break
-			}
-		}
-		return found, at
+		return findBelow(s, i+k+1, sep, len(cells), column, kind)
 	}
 	return nil, i
 }
 
-// StripPastedReasoning is StripReasoning for text that a person wrote. People mention the
-// tags ("the parser drops everything after <think>") more often than they paste a model's
-// reasoning. So it only removes text that looks pasted:
-//
-//   - an opening tag, its closing tag and the text between them, unless that text
-//     is only a conjunction, as in "between <think> and </think>";
-//   - everything after an opening tag that is never closed, if a letter or a digit
-//     follows it directly or it is alone on its line;
-//   - everything before a closing tag without an opening one, if it is alone on its line.
-//
-// A tag in its own quotation marks or backticks never counts. The function is idempotent, and
-// the result may contain tags.
-func StripPastedReasoning(text string) string {
-	for range 4 {
-		cut := pasted(text)
-		if len(cut) == 0 {
-			return text
+// secretColumn returns the first of the columns with these names that holds secrets, and their kind. column
+// is -1 if there is none, or if the names are code or a sentence.
+func secretColumn(names []string) (column int, kind string) {
+	column = -1
+	for n, name := range names {
+		name = strings.ToLower(strings.Trim(name, " \"'*`"))
+		if name == "" && n > 0 && n < len(names)-1 || strings.ContainsAny(name, "(){}[]=<>.:") || len(name) > 24 {
+			return -1, ""
 		}
-		var b strings.Builder
-		at := 0
-		for _, c := range cut {
-			if c.start > at {
-				b.WriteString(text[at:c.start])
-			}
-			at = max(at, c.end)
-		}
-		b.WriteString(text[at:])
-		if text = b.String(); cut[0].start == 0 {
-			text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		if k := columns[name]; k != "" && column < 0 {
+			column, kind = n, k
 		}
 	}
-	return StripReasoning(text) // the text is built so that removing tags creates others repeatedly
+	return column, kind
 }
 
-// span is a part of a text; for a tag, with the index of the tag.
-type span struct {
-	start, end int
-	tag        int
-}
-
-// pasted returns the parts of text that StripPastedReasoning removes, in order.
-func pasted(text string) (cut []span) {
-	var open []span
-	var depth [len(reasoningTags)]int
-	for i := 0; ; {
-		b, start, _ := opener(text, i)
-		if b == 0 {
+// findBelow finds the values of a column in the rows from at on, and returns the end of the table.
+func findBelow(s string, at int, sep string, width, column int, kind string) (found []Finding, end int) {
+	const most = 1000
+	for range most {
+		line, _, more := strings.Cut(s[at:], "\n")
+		row := strings.Split(strings.TrimRight(line, "\r"), sep)
+		if len(row) != width {
 			break
 		}
-		kind, tag, size := lexTag(text[start:], true)
-		i = start + size
-		t := span{start, i, tag}
-		switch {
-		case kind == openTag && !quoted(text, t):
-			open = append(open, t)
-			depth[tag]++
-		case kind != closeTag || quoted(text, t):
-		case depth[tag] == 0:
-			if len(open) == 0 && startsLine(text[:t.start]) && closesLine(text, t) {
-				cut = append(cut[:0], span{start: 0, end: t.end})
-			}
-		default:
-			for open[len(open)-1].tag != tag {
-				depth[open[len(open)-1].tag]--
-				open = open[:len(open)-1]
-			}
-			o := open[len(open)-1]
-			open = open[:len(open)-1]
-			depth[tag]--
-			if !onlyJoins(text[o.end:t.start]) {
-				cut = append(cut, span{start: o.start, end: t.end})
-			}
+		start := at
+		for n := range column {
+			start += len(row[n]) + len(sep)
 		}
-	}
-	for _, o := range open {
-		next, _ := utf8.DecodeRuneInString(text[o.end:])
-		if unicode.IsLetter(next) || unicode.IsDigit(next) || startsLine(text[:o.start]) && closesLine(text, o) {
-			cut = append(cut, span{start: o.start, end: len(text)})
+		v := strings.Trim(row[column], " \t\"'`*")
+		if len(v) >= 4 && !strings.Contains(v, " ") && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
+			start += strings.Index(row[column], v)
+			found = append(found, Finding{kind, start, start + len(v)})
+		}
+		if at += len(line) + 1; !more {
 			break
 		}
 	}
-	slices.SortFunc(cut, func(a, b span) int { return a.start - b.start })
-	return cut
+	return found, at
 }
 
-// quoted reports whether a tag has its own quotation marks.
-func quoted(text string, t span) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:t.start])
-	after, _ := utf8.DecodeRuneInString(text[t.end:])
-	const marks = "`'\"“”‘’«»„‹›「」"
-	return strings.ContainsRune(marks, before) && strings.ContainsRune(marks, after)
-}
-
-func closesLine(text string, t span) bool {
-	after, _, _ := strings.Cut(text[t.end:], "\n")
-	return strings.TrimSpace(after) == ""
-}
-
-// joining are conjunctions between the names of two tags.
-var joining = strings.Fields("and or to till until through und oder bis et ou à y o e ed a i en of och og и или до")
-
-// onlyJoins reports whether the text between two tags is only a conjunction.
-func onlyJoins(between string) bool {
-	if len(between) > 40 || strings.TrimSpace(between) == "" {
-		return false
+// findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
+// on one line or several. i is within the word password.
+func findNetrc(s string, i int) (Finding, bool) {
+	const reach = 256
+	if !strings.HasPrefix(s[i:], "password") || i == 0 || s[i-1] > ' ' {
+		return Finding{}, false
 	}
-	word := strings.TrimFunc(strings.ToLower(between), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	apart := !strings.HasPrefix(strings.ToLower(between), word) && !strings.HasSuffix(strings.ToLower(between), word)
-	return word == "" || apart && slices.Contains(joining, word)
+	head := s[max(0, i-reach):i]
+	if !strings.Contains(head, "login") { // most mentions of a password return here
+		return Finding{}, false
+	}
+	at := i + len("password")
+	start := at
+	for start < len(s) && s[start] <= ' ' {
+		start++
+	}
+	end := start
+	for end < len(s) && end-start < reach && s[end] > ' ' {
+		end++
+	}
+	entry := strings.Fields(head)
+	m := max(lastIndex(entry, "machine"), lastIndex(entry, "default"))
+	l := lastIndex(entry, "login")
+	if start == at || m < 0 || l < m || l != len(entry)-2 || !chosen(entry[l+1], s[start:end]) {
+		return Finding{}, false
+	}
+	return Finding{"password", start, end}, true
+}
+
+func lastIndex(words []string, w string) int {
+	for i := len(words) - 1; i >= 0; i-- {
+		if words[i] == w {
+			return i
+		}
+	}
+	return -1
+}
+
+// findPgpass finds the password in a line of .pgpass: host:port:database:user:password. i is
+// the colon before the port.
+func findPgpass(s string, i int) (Finding, bool) {
+	const reach = 256
+	from := i
+	for from > 0 && i-from < reach && (wordDash(s[from-1]) || s[from-1] == '.' || s[from-1] == '*') {
+		from--
+	}
+	if s[i] != ':' || from == i || from > 0 && s[from-1] != '\n' && s[from-1] > ' ' && strings.IndexByte("\"'`", s[from-1]) < 0 {
+		return Finding{}, false
+	}
+	end := i
+	for end < len(s) && end-i < reach && s[end] > ' ' && strings.IndexByte("\"'`", s[end]) < 0 {
+		end++
+	}
+	f := strings.SplitN(s[i+1:end], ":", 4)
+	if len(f) < 4 || f[0] != "*" && digits(f[0]) != len(f[0]) || f[1] == "" || f[2] == "" || strings.ContainsAny(f[1]+f[2], "/()@") || !chosen(f[2], f[3]) {
+		return Finding{}, false
+	}
+	return Finding{"password", end - len(f[3]), end}, true
 }

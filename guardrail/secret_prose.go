@@ -98,110 +98,155 @@ var joinedLinks = []string{"：", "是", "为", "為", "は", ":", "=", "→", "
 
 // find searches the text after the cue, which ends at end, for a link and the secret.
 func (c *cue) find(s string, from, end int) (Finding, bool) {
-	const reach, most = 96, 8
-	limit, stop := end, min(len(s), end+reach)
 	switch c.kind {
 	case "login": // says where a password is used, but not which one it is
 		return Finding{}, false
 	case "recovery-phrase":
 		return c.phrase(s, end)
-	}
-	if common := c.kind == "token" || c.kind == "secret"; common && s[end] != ':' && !strings.HasPrefix(s[end:], " is ") && !strings.HasPrefix(s[end:], " for the ") && (end+1 == len(s) || s[end+1] > '9') {
-		return Finding{}, false // common words in programs
-	}
-	var seen byte
-	for _, b := range []byte(s[end:stop]) {
-		if b == '\n' {
-			break
+	case "token", "secret": // common words in programs
+		if !followsCommonWord(s, end) {
+			return Finding{}, false
 		}
-		seen |= secretBytes[b]
-		limit++
 	}
+	limit, plain := restOfLine(s, end)
 	if f, ok := c.plainWord(s, from, end, limit); ok {
 		return f, true
 	}
-	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // plain words are no secret
+	if plain && c.word != "passphrase" || limit <= end+1 { // plain words are no secret
 		return c.before(s, from)
 	}
-	if end+3 < limit && s[end] == ' ' && s[end+2] == ' ' && strings.IndexByte("0578", s[end+1]) >= 0 && symbols(s[end+3:end+4])+letters(s[end+3:end+4])+digits(s[end+3:end+4]) > 0 { // password type in a router's configuration
+	if hasRouterType(s[end:limit]) {
 		v, stop := wordAt(s, end+3, limit)
 		return Finding{c.kind, end + 3, stop}, isPassword(v)
 	}
-	i := end
-	if strings.HasPrefix(s[i:limit], "'s ") || strings.HasPrefix(s[i:limit], "’s ") { // the password's …
-		i = i + strings.IndexByte(s[i:], ' ')
-		return c.value(s, i, limit, false)
+	if rest := s[end:limit]; strings.HasPrefix(rest, "'s ") || strings.HasPrefix(rest, "’s ") { // the password's …
+		return c.value(s, end+strings.IndexByte(rest, ' '), limit, false)
 	}
-	if s[i] == '"' || s[i] == '`' || s[i] == '*' { // "password": the name is in quotes
-		i++
+	if s[end] == '"' || s[end] == '`' || s[end] == '*' { // "password": the name is in quotes
+		end++
 	}
-	direct := true
+	return c.findLinked(s, from, end, limit)
+}
+
+// followsCommonWord reports whether a secret may follow the word "token" or "secret" that ends at end:
+// "token: …", "the secret is …", "token for the …", "token 4f…".
+func followsCommonWord(s string, end int) bool {
+	rest := s[end:]
+	return rest[0] == ':' || strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " for the ") || len(rest) > 1 && rest[1] <= '9'
+}
+
+// restOfLine returns the end of the line of s[i:], or of what a cue reaches, and whether there are only plain
+// words up to it.
+func restOfLine(s string, i int) (end int, plain bool) {
+	const reach = 96
+	var seen byte
+	for end = i; end < min(len(s), i+reach) && s[end] != '\n'; end++ {
+		seen |= secretBytes[s[end]]
+	}
+	return end, seen == 0
+}
+
+// hasRouterType reports whether s begins with the type of a password in a router's configuration:
+// "password 7 08…".
+func hasRouterType(s string) bool {
+	return len(s) > 3 && s[0] == ' ' && strings.IndexByte("0578", s[1]) >= 0 && s[2] == ' ' && (alnum(s[3]) || symbols(s[3:4]) > 0)
+}
+
+// findLinked searches s[i:limit] for a link and the secret, with a few other words before the link:
+// "password for staging is …". The cue begins at from.
+func (c *cue) findLinked(s string, from, i, limit int) (Finding, bool) {
+	const most = 8
 	changed := false
 	for n := 0; n < most && i < limit; n++ {
-		i = blanks(s, i)
-		for _, l := range joinedLinks {
-			if i == limit || letter(s[i]) {
-				break
-			}
-			if strings.HasPrefix(s[i:limit], l) && (direct || c.fits == nil || l != "=") {
-				if strings.HasPrefix(s[i:limit], "==") || strings.HasPrefix(s[i:limit], "::") || strings.HasPrefix(s[i:limit], ":=") {
-					return Finding{}, false
-				}
-				return c.value(s, i+len(l), limit, false)
-			}
+		if i = blanks(s, i); i >= limit {
+			break
 		}
-		if i < limit && strings.IndexByte("\"'`«「(", s[i]) >= 0 && !direct {
+		if l := joinedLink(s[i:limit], n == 0); l != "" {
+			if rest := s[i:limit]; strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, ":=") {
+				return Finding{}, false
+			}
+			return c.value(s, i+len(l), limit, false)
+		}
+		if n > 0 && strings.IndexByte("\"'`«「(", s[i]) >= 0 {
 			return Finding{}, false
 		}
-		if direct {
-			if c.kind == "password" && suspicious(s[i:limit]) {
-				if f, ok := c.value(s, i, limit, true); ok {
-					return f, true
-				}
-			}
-			direct = false
-		}
-		w := i
-		for w < limit && s[w] > ' ' && strings.IndexByte("=;()[]{}<>\"'`", s[w]) < 0 {
-			w++
-		}
-		if w == i {
-			return c.before(s, from)
-		}
-		word := strings.ToLower(s[i:w])
-		switch {
-		case isLink(word):
-			if f, ok := c.value(s, w, limit, word == "to" && !changed && !wasSet(s, from)); ok {
+		if n == 0 && c.kind == "password" && suspicious(s[i:limit]) {
+			if f, ok := c.value(s, i, limit, true); ok {
 				return f, true
 			}
-			if word == "on" || word == "to" || word == "auf" {
-				break
+		}
+		word, _ := wordAt(s, i, limit)
+		if k := strings.IndexAny(word, "=;()[]{}<>\"'`"); k >= 0 {
+			word = word[:k]
+		}
+		if word == "" {
+			break
+		}
+		i += len(word)
+		word = strings.ToLower(word)
+		switch last := word[len(word)-1]; {
+		case isLink(word):
+			if f, ok := c.value(s, i, limit, word == "to" && !changed && !wasSet(s, from)); ok {
+				return f, true
 			}
-			switch next, _ := wordAt(s, blanks(s, w), limit); next {
-			case "now", "nun", "still", "currently", "changed", "set", "reset":
-			default:
+			if !goesOn(word, s[i:limit]) {
 				return c.before(s, from)
 			}
-		case word == "changed" || word == "set" || word == "reset" || word == "updated" || word == "rotated":
+		case isChange(word):
 			changed = true
-		case strings.HasSuffix(word, ":"):
-			return c.value(s, w, limit, false)
-		case strings.HasSuffix(word, ".") || strings.HasSuffix(word, ",") || strings.HasSuffix(word, "?"):
+		case last == ':':
+			return c.value(s, i, limit, false)
+		case last == '.' || last == ',' || last == '?':
 			return c.before(s, from)
 		}
-		i = w
 	}
 	return c.before(s, from)
+}
+
+// joinedLink returns the joined link at the start of s, "" for none. "=" is a link only directly after
+// the cue.
+func joinedLink(s string, direct bool) string {
+	if letter(s[0]) {
+		return ""
+	}
+	for _, l := range joinedLinks {
+		if strings.HasPrefix(s, l) && (direct || l != "=") {
+			return l
+		}
+	}
+	return ""
+}
+
+// goesOn reports whether another link may follow a link without a value: "password on staging is …",
+// "password is now …".
+func goesOn(link, rest string) bool {
+	switch link {
+	case "on", "to", "auf":
+		return true
+	}
+	switch next, _ := wordAt(rest, blanks(rest, 0), len(rest)); next {
+	case "now", "nun", "still", "currently", "changed", "set", "reset":
+		return true
+	}
+	return false
 }
 
 // wasSet reports whether "set the password", with a word or two between, is before s[from:].
 func wasSet(s string, from int) bool {
 	words := strings.Fields(s[max(0, from-40):from])
 	for k := len(words) - 1; k >= 0 && k >= len(words)-4; k-- {
-		switch strings.ToLower(words[k]) {
-		case "set", "reset", "changed", "change", "rotated", "updated":
+		if w := strings.ToLower(words[k]); w == "change" || isChange(w) {
 			return true
 		}
+	}
+	return false
+}
+
+// isChange reports whether a word says that a secret was set: "password changed to …".
+func isChange(word string) bool {
+	switch word {
+	case "set", "reset", "changed", "rotated", "updated":
+		return true
 	}
 	return false
 }
@@ -267,7 +312,9 @@ func (c *cue) before(s string, from int) (Finding, bool) {
 // value finds the secret at s[i:limit]. If it follows the cue directly, without a link, it
 // must look more like a secret.
 func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
-	i = blanks(s, i)
+	if i = blanks(s, i); i >= limit {
+		return Finding{}, false
+	}
 	for _, open := range [...][2]string{{`"`, `"`}, {"`", "`"}, {"'", "'"}, {"「", "」"}, {"“", "”"}, {"„", "“"}, {"**", "**"}} {
 		if rest, ok := strings.CutPrefix(s[i:limit], open[0]); ok {
 			v, _, closed := strings.Cut(rest, open[1])
@@ -298,8 +345,8 @@ func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 			}
 		}
 	}
-	if !direct && c.words(s, i, limit) > 0 {
-		return Finding{c.kind, i, c.words(s, i, limit)}, true
+	if k := c.words(s, i, limit); k > 0 && !direct {
+		return Finding{c.kind, i, k}, true
 	}
 	if direct && (symbols(v) == 0 && !mixed(v) || strings.ContainsAny(v, "_/=:")) {
 		return Finding{}, false
@@ -535,64 +582,4 @@ func runsProgram(s string, i int, programs []string) bool {
 		}
 	}
 	return false
-}
-
-// findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
-// on one line or several. i is within the word password.
-func findNetrc(s string, i int) (Finding, bool) {
-	const reach = 256
-	if !strings.HasPrefix(s[i:], "password") || i == 0 || s[i-1] > ' ' {
-		return Finding{}, false
-	}
-	head := s[max(0, i-reach):i]
-	if !strings.Contains(head, "login") { // most mentions of a password return here
-		return Finding{}, false
-	}
-	at := i + len("password")
-	start := at
-	for start < len(s) && s[start] <= ' ' {
-		start++
-	}
-	end := start
-	for end < len(s) && end-start < reach && s[end] > ' ' {
-		end++
-	}
-	entry := strings.Fields(head)
-	m := max(lastIndex(entry, "machine"), lastIndex(entry, "default"))
-	l := lastIndex(entry, "login")
-	if start == at || m < 0 || l < m || l != len(entry)-2 || !chosen(entry[l+1], s[start:end]) {
-		return Finding{}, false
-	}
-	return Finding{"password", start, end}, true
-}
-
-func lastIndex(words []string, w string) int {
-	for i := len(words) - 1; i >= 0; i-- {
-		if words[i] == w {
-			return i
-		}
-	}
-	return -1
-}
-
-// findPgpass finds the password in a line of .pgpass: host:port:database:user:password. i is
-// the colon before the port.
-func findPgpass(s string, i int) (Finding, bool) {
-	const reach = 256
-	from := i
-	for from > 0 && i-from < reach && (wordDash(s[from-1]) || s[from-1] == '.' || s[from-1] == '*') {
-		from--
-	}
-	if s[i] != ':' || from == i || from > 0 && s[from-1] != '\n' && s[from-1] > ' ' && strings.IndexByte("\"'`", s[from-1]) < 0 {
-		return Finding{}, false
-	}
-	end := i
-	for end < len(s) && end-i < reach && s[end] > ' ' && strings.IndexByte("\"'`", s[end]) < 0 {
-		end++
-	}
-	f := strings.SplitN(s[i+1:end], ":", 4)
-	if len(f) < 4 || f[0] != "*" && digits(f[0]) != len(f[0]) || f[1] == "" || f[2] == "" || strings.ContainsAny(f[1]+f[2], "/()@") || !chosen(f[2], f[3]) {
-		return Finding{}, false
-	}
-	return Finding{"password", end - len(f[3]), end}, true
 }

@@ -198,35 +198,41 @@ const shortestStrong = 7
 // isStrong reports whether a word is almost certainly a password: it has letters, digits and
 // a sign among them, or letters of both cases with digits in two places.
 func isStrong(v string) bool {
-	if len(v) < shortestStrong || len(v) > 64 || letters(v) < 3 || digits(v) < 1 || !alnum(v[0]) || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:/=+") ||
+	if len(v) < shortestStrong || len(v) > 64 || letters(v) < 3 || digits(v) < 1 || !alnum(v[0]) || !isASCII(v) || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:/=+") ||
 		isPlaceholder(v) || describesSecret(v) || isNoSecret(v) {
 		return false
 	}
-	signs, groups := 0, 0
-	for i := range len(v) {
-		switch c := v[i]; {
-		case c >= 0x7f:
-			return false
-		case '0' <= c && c <= '9':
-			if i == 0 || v[i-1] < '0' || v[i-1] > '9' {
-				groups++
-			}
-		case strings.IndexByte("!#$%^&?~", c) >= 0:
-			signs++
-		case c == '@':
-			host := v[i+1:]
-			if letters(host) == 0 && !strings.Contains(host, ".") || i <= 2 && i > 0 && mixed(v) {
-				signs++ // not part of an address or a version
-			}
-		}
-	}
-	if reference := strings.IndexByte(v, '#'); signs == 1 && reference > 0 && letters(v[reference:]) == 0 || strings.Contains(v, "%2") || strings.HasSuffix(v, "%") {
+	n := signs(v)
+	if reference := strings.IndexByte(v, '#'); n == 1 && reference > 0 && letters(v[reference:]) == 0 || strings.Contains(v, "%2") || strings.HasSuffix(v, "%") {
 		return false // an issue number, or an escape
 	}
-	if signs > 0 {
-		return true
+	return n > 0 || mixed(v) && digitGroups(v) >= 2 && digits(v)+letters(v) == len(v) && changes(v) >= 5
+}
+
+// signs counts the signs in a word that begins with a letter or a digit, without an @ of an address or a version.
+func signs(v string) int {
+	n := 0
+	for i := range len(v) {
+		if strings.IndexByte("!#$%^&?~", v[i]) >= 0 {
+			n++
+		} else if host := v[i+1:]; v[i] == '@' && (letters(host) == 0 && !strings.Contains(host, ".") || i <= 2 && mixed(v)) {
+			n++
+		}
 	}
-	return groups >= 2 && mixed(v) && digits(v)+letters(v) == len(v) && changes(v) >= 5
+	return n
+}
+
+// digitGroups counts the runs of digits.
+func digitGroups(v string) int {
+	n, within := 0, false
+	for i := range len(v) {
+		digit := '0' <= v[i] && v[i] <= '9'
+		if digit && !within {
+			n++
+		}
+		within = digit
+	}
+	return n
 }
 
 // changes counts the changes between digits, capitals and small letters.
@@ -375,43 +381,35 @@ func credible(v string, quoted, chosen bool) bool {
 		least, bits = 8, 2.75
 	}
 	if !quoted { // more often an expression
-		least, bits = least+4, bits+0.25
-		if chosen {
-			least = 8
+		bits += 0.25
+		if !chosen {
+			least += 4
 		}
 		if strings.Contains(v, "->") || strings.Contains(v, "::") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") {
 			return false
 		}
 	}
-	// Brackets and backslashes are parts of expressions and escapes.
-	if len(v) < least || isUUID(strings.TrimPrefix(v, "urn:uuid:")) || isPlaceholder(v) || strings.ContainsAny(v, "\\()[]") {
+	// Brackets and backslashes are parts of expressions and escapes, blanks of prose.
+	if len(v) < least || isUUID(strings.TrimPrefix(v, "urn:uuid:")) || isPlaceholder(v) || strings.ContainsAny(v, "\\()[]") || !isASCII(v) || strings.ContainsFunc(v, isBlank) {
 		return false
 	}
-	digit, letter, symbol, dots := 0, 0, 0, 0
-	for i := range len(v) {
-		switch c := v[i]; {
-		case c <= ' ' || c >= 0x7f:
-			return false // prose
-		case '0' <= c && c <= '9':
-			digit++
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
-			letter++
-		case strings.IndexByte("!@#$%^&*+=?~", c) >= 0:
-			symbol++
-		case c == '.' || c == '/' || c == ':':
-			dots++
-		}
-	}
-	switch {
-	case digit == 0 && (symbol == 0 || !chosen), letter == 0 && symbol == 0:
+	if n := digits(v); n < 2 && (!quoted || !chosen) || symbols(v) == 0 && (n == 0 || letters(v) == 0 || isAddress(v, chosen)) {
 		return false
-	case !quoted && digit < 2, !chosen && digit < 2:
-		return false
-	case dots > 0 && symbol == 0 && (chosen || dots > 2):
-		return false // a path, an address, a selector
 	}
 	return entropy(v) >= bits
 }
+
+// isAddress reports whether a value without signs has the separators of a path, an address or a selector. In a
+// value that nobody has chosen, two may be there by chance.
+func isAddress(v string, chosen bool) bool {
+	n := strings.Count(v, ".") + strings.Count(v, "/") + strings.Count(v, ":")
+	return n > 2 || n > 0 && chosen
+}
+
+// isASCII reports whether v has no bytes above those of printed ASCII.
+func isASCII(v string) bool { return !strings.ContainsFunc(v, func(r rune) bool { return r >= 0x7f }) }
+
+func isBlank(r rune) bool { return r <= ' ' }
 
 // isPlaceholder reports whether a value stands for a secret and is none.
 func isPlaceholder(v string) bool {

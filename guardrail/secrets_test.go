@@ -161,6 +161,18 @@ func TestPasswordsOfLettersAlone(t *testing.T) {
 	}
 }
 
+// The search after a word like password ends within blanks here.
+func TestBlanksAtTheEndOfTheReach(t *testing.T) {
+	for _, in := range []string{"password %s", "password is %s", "backup codes — %s"} {
+		for n := range 120 {
+			for _, end := range []string{"", "x"} {
+				Secrets(fmt.Sprintf(in, "a1 "+strings.Repeat("b", n)+strings.Repeat(" ", 8)+end))
+				Secrets(fmt.Sprintf(in, strings.Repeat(" ", n)+end))
+			}
+		}
+	}
+}
+
 func TestSecretsGiveRanges(t *testing.T) {
 	text := "use ghp_" + random36 + " now"
 	found := Secrets(text)

@@ -247,47 +247,67 @@ func isSymbol(w *word) symbolKind {
 	if len(s) < 2 || len(s) > maxName || w.unspaced {
 		return notSymbol
 	}
-	var slash, dot, colons, under, letters, hump, at bool
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '/' || c == '\\':
-			slash = true
-		case c == '.':
-			dot = true
-		case c == ':' && i+1 < len(s) && s[i+1] == ':':
-			colons = true
-		case c == '_':
-			under = under || i > 0 && i < len(s)-1
-		case c == '@':
-			at = true
-		case isUpper(c):
-			letters = true
-			hump = hump || i > 0 && isLower(s[i-1])
-		case isLower(c):
-			letters = true
-			hump = hump || i > 1 && isUpper(s[i-1]) && isUpper(s[i-2]) && !(c == 's' && (i+1 == len(s) || !isLower(s[i+1])))
-		}
-	}
+	has := marksIn(s)
 	switch {
-	case !letters || strings.Contains(s, "://"):
+	case !has.letters || strings.Contains(s, "://"):
 		return notSymbol
-	case slash:
+	case has.slash:
 		if isPath(s) || w.quoted == '`' {
 			return path
 		}
 		return notSymbol
-	case at:
+	case has.at:
 		return notSymbol // a URL
-	case dot:
+	case has.dot:
 		return isDotted(s)
-	case colons, under && strings.Trim(s, "_") != "":
+	case has.colons, has.under:
 		return identifier
 	case strings.Contains(s, "-") || strings.HasPrefix(s, "Mc") || strings.ContainsAny(s, "'&%+"):
 		return notSymbol // kebab-case is usually prose
-	case hump:
+	case has.hump:
 		return identifier
 	}
 	return notSymbol
+}
+
+// marks says what a word has that distinguishes symbols from prose.
+type marks struct {
+	letters, slash, at, dot, colons bool
+	under                           bool // between other characters
+	hump                            bool // as in camelCase
+}
+
+// marksIn returns the marks of a word.
+func marksIn(s string) (has marks) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '/' || c == '\\':
+			has.slash = true
+		case c == '.':
+			has.dot = true
+		case c == ':' && i+1 < len(s) && s[i+1] == ':':
+			has.colons = true
+		case c == '_':
+			has.under = has.under || i > 0 && i < len(s)-1
+		case c == '@':
+			has.at = true
+		case isUpper(c):
+			has.letters = true
+			has.hump = has.hump || i > 0 && isLower(s[i-1])
+		case isLower(c):
+			has.letters = true
+			has.hump = has.hump || endsCapitals(s, i)
+		}
+	}
+	return has
+}
+
+// endsCapitals reports whether the small letter at i ends a run of capitals, as in HTTPServer, but not as a plural: URLs.
+func endsCapitals(s string, i int) bool {
+	if i < 2 || !isUpper(s[i-1]) || !isUpper(s[i-2]) {
+		return false
+	}
+	return s[i] != 's' || i+1 < len(s) && isLower(s[i+1])
 }
 
 // isPath reports whether a word with a slash is a path, unlike "and/or".

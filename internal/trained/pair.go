@@ -90,60 +90,106 @@ func pairFeatures(before, after string) []feature {
 	p.inOld, p.inNew = match(p.new, p.old), match(p.old, p.new)
 	f := &features{}
 	f.is("bias")
-
-	shared, sharedNames, sharedValues := 0, 0, 0
-	for i := range p.old {
-		if t := &p.old[i]; t.content() && p.inNew[i] >= 0 {
-			shared++
-			switch {
-			case t.kind == name:
-				sharedNames++
-			case t.value():
-				sharedValues++
-			}
-		}
-	}
-	content := func(all []token) (n, first int) { // the number of content words, and the first
-		for i := len(all) - 1; i >= 0; i-- {
-			if all[i].content() {
-				n, first = n+1, i
-			}
-		}
-		return n, first
-	}
 	nOld, firstOld := content(p.old)
 	nNew, firstNew := content(p.new)
 	if nOld == 0 || nNew == 0 {
 		return f.list
 	}
+	shared := p.overlap(f, nOld, nNew)
+	p.weigh(f)
+	subject := p.sharedSubject(firstOld, firstNew)
+	f.is("subject", subject)
+	f.is("subject", subject, bucket(shared))
+	onlyOld, onlyNew := p.exchanges(f, bucket(shared), subject)
+	level := levelOf(shared, float64(shared)/float64(min(nOld, nNew)))
+	f.is("level", level, subject)
+	for _, i := range onlyOld {
+		for _, j := range onlyNew {
+			p.slots(f, i, j, level)
+		}
+	}
+	if level == "near" || level == "mid" {
+		p.hunks(f, level)
+	}
+	p.likeness(f, before, after, onlyOld, onlyNew, firstOld, firstNew, level)
+	f.cues("new", p.new, p.inOld, level)
+	f.cues("old", p.old, p.inNew, level)
+	p.subjects(f, level)
+	if strings.Contains(after, "?") {
+		f.is("asks")
+	}
+	return f.list
+}
+
+// content returns the number of content words, and the first.
+func content(all []token) (n, first int) {
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].content() {
+			n, first = n+1, i
+		}
+	}
+	return n, first
+}
+
+// overlap adds how many words both statements have, of how many, and returns their number.
+func (p *pairOf) overlap(f *features, nOld, nNew int) (shared int) {
+	names, values := 0, 0
+	for i := range p.old {
+		if t := &p.old[i]; t.content() && p.inNew[i] >= 0 {
+			shared++
+			switch {
+			case t.kind == name:
+				names++
+			case t.value():
+				values++
+			}
+		}
+	}
 	rOld, rNew := float64(shared)/float64(nOld), float64(shared)/float64(nNew)
-	sh := bucket(shared)
-	f.is("shared", sh)
+	f.is("shared", bucket(shared))
 	f.is("rOld", fifths(rOld))
 	f.is("rNew", fifths(rNew))
 	f.is("rMax", fifths(max(rOld, rNew)))
 	f.is("rBoth", fifths(rOld), fifths(rNew))
-	f.is("sharedNames", bucket(sharedNames))
-	f.is("sharedValues", bucket(sharedValues))
+	f.is("sharedNames", bucket(names))
+	f.is("sharedValues", bucket(values))
 	f.is("lenOld", bucket(nOld/2))
 	f.is("lenNew", bucket(nNew/2))
-	p.weigh(f)
-	subject := "none"
-	so, sn := p.inNew[firstOld] >= 0, p.inOld[firstNew] >= 0
-	switch {
-	case so && sn && p.inNew[firstOld] == firstNew:
-		subject = "equal"
-	case so && sn:
-		subject = "both"
-	case so:
-		subject = "old"
-	case sn:
-		subject = "new"
-	}
-	f.is("subject", subject)
-	f.is("subject", subject, sh)
+	return shared
+}
 
-	// Words that only one of them has.
+// levelOf returns how near two statements are that share so many words. most is the larger of their parts of shared words.
+func levelOf(shared int, most float64) string {
+	switch {
+	case most >= 0.6:
+		return "near"
+	case shared >= 2 || most >= 0.4:
+		return "mid"
+	case shared == 0:
+		return "none"
+	}
+	return "far"
+}
+
+// sharedSubject says in which statements the first content word is one that both have.
+func (p *pairOf) sharedSubject(firstOld, firstNew int) string {
+	old, fresh := p.inNew[firstOld] >= 0, p.inOld[firstNew] >= 0
+	switch {
+	case old && fresh && p.inNew[firstOld] == firstNew:
+		return "equal"
+	case old && fresh:
+		return "both"
+	case old:
+		return "old"
+	case fresh:
+		return "new"
+	}
+	return "none"
+}
+
+// exchanges adds what kinds of words only one of the statements has, and returns these words. sh is the number of shared
+// words.
+func (p *pairOf) exchanges(f *features, sh, subject string) (onlyOld, onlyNew []int) {
 	count := func(all []token, in []int) (kinds map[kind]int, list []int) {
 		kinds = map[kind]int{}
 		for i := range all {
@@ -169,86 +215,65 @@ func pairFeatures(before, after string) []feature {
 	if len(onlyNew) == 0 {
 		f.is("says less", sh)
 	}
-	// Differences: runs between common words.
-	level := "far"
-	switch {
-	case max(rOld, rNew) >= 0.6:
-		level = "near"
-	case shared >= 2 || max(rOld, rNew) >= 0.4:
-		level = "mid"
-	case shared == 0:
-		level = "none"
+	return onlyOld, onlyNew
+}
+
+// slots adds whether word i of the old statement and word j of the new one are in the same place: beside the same word,
+// or after the same preposition.
+func (p *pairOf) slots(f *features, i, j int, level string) {
+	a, b := &p.old[i], &p.new[j]
+	if sibling(a, b) {
+		f.is("sibling")
+		f.is("sibling", third(i, len(p.old)), third(j, len(p.new)))
 	}
-	f.is("level", level, subject)
-	for _, i := range onlyOld {
-		for _, j := range onlyNew {
-			a, b := &p.old[i], &p.new[j]
-			if sibling(a, b) {
-				f.is("sibling")
-				f.is("sibling", third(i, len(p.old)), third(j, len(p.new)))
-			}
-			// The same word is before or after both.
-			if i > 0 && j > 0 && p.inNew[i-1] == j-1 {
-				l := p.old[i-1]
-				f.is("slot<", string(a.kind), string(b.kind))
-				if l.empty {
-					f.is("slot<", l.form)
-					f.is("slot<", l.form, string(a.kind), string(b.kind))
-				}
-				f.is("slot<", third(i, len(p.old)), third(j, len(p.new)))
-			}
-			if i+1 < len(p.old) && j+1 < len(p.new) && p.inNew[i+1] == j+1 {
-				r := p.old[i+1]
-				f.is("slot>", string(a.kind), string(b.kind))
-				if r.empty {
-					f.is("slot>", r.form)
-				}
-				f.is("slot>", third(i, len(p.old)), third(j, len(p.new)))
-			}
-			// Both follow the same preposition.
-			if x, y := precedingWord(p.old, i), precedingWord(p.new, j); x != "" && x == y {
-				f.is("prep", x)
-				f.is("prep", x, string(a.kind), string(b.kind))
-				f.is("prep", x, level)
+	if i > 0 && j > 0 && p.inNew[i-1] == j-1 {
+		l := p.old[i-1]
+		f.is("slot<", string(a.kind), string(b.kind))
+		if l.empty {
+			f.is("slot<", l.form)
+			f.is("slot<", l.form, string(a.kind), string(b.kind))
+		}
+		f.is("slot<", third(i, len(p.old)), third(j, len(p.new)))
+	}
+	if i+1 < len(p.old) && j+1 < len(p.new) && p.inNew[i+1] == j+1 {
+		r := p.old[i+1]
+		f.is("slot>", string(a.kind), string(b.kind))
+		if r.empty {
+			f.is("slot>", r.form)
+		}
+		f.is("slot>", third(i, len(p.old)), third(j, len(p.new)))
+	}
+	if x, y := precedingWord(p.old, i), precedingWord(p.new, j); x != "" && x == y {
+		f.is("prep", x)
+		f.is("prep", x, string(a.kind), string(b.kind))
+		f.is("prep", x, level)
+	}
+}
+
+// cues adds the words of a statement, by how similar the two statements are. in says which words the other one has.
+func (f *features) cues(whose string, all []token, in []int, level string) {
+	prev := "^"
+	for i := range all {
+		t := &all[i]
+		form := t.word()
+		both := "own"
+		if in[i] >= 0 {
+			both = "both"
+		}
+		if both == "own" || t.empty {
+			f.is(whose, form, level)
+			f.is(whose, form)
+		}
+		f.is(whose, both, prev, form)
+		f.is(whose, level, prev, form)
+		if t.value() && in[i] >= 0 {
+			f.is(whose, "said before", prev, form)
+			if whose == "new" {
+				f.is("names old value", level)
 			}
 		}
+		prev = form
 	}
-	if level == "near" || level == "mid" {
-		p.hunks(f, level)
-	}
-	p.likeness(f, before, after, onlyOld, onlyNew, firstOld, firstNew, level)
-	// The words of the new statement, as cues, by how similar the two are.
-	words := func(whose string, all []token, in []int) {
-		prev := "^"
-		for i := range all {
-			t := &all[i]
-			form := t.word()
-			both := "own"
-			if in[i] >= 0 {
-				both = "both"
-			}
-			if both == "own" || t.empty {
-				f.is(whose, form, level)
-				f.is(whose, form)
-			}
-			f.is(whose, both, prev, form)
-			f.is(whose, level, prev, form)
-			if t.value() && in[i] >= 0 {
-				f.is(whose, "said before", prev, form)
-				if whose == "new" {
-					f.is("names old value", level)
-				}
-			}
-			prev = form
-		}
-	}
-	words("new", p.new, p.inOld)
-	words("old", p.old, p.inNew)
-	p.subjects(f, level)
-	if strings.Contains(after, "?") {
-		f.is("asks")
-	}
-	return f.list
 }
 
 // subjects adds whether both statements have the same subject, as far as that can be determined.
@@ -421,36 +446,17 @@ func (p *pairOf) weigh(f *features) {
 // which order, and after which words.
 func (p *pairOf) hunks(f *features, level string) {
 	n, m := len(p.old), len(p.new)
-	table := make([]uint8, (n+1)*(m+1)) // of the longest common subsequence
-	for i := n - 1; i >= 0; i-- {
-		for j := m - 1; j >= 0; j-- {
-			k := i*(m+1) + j
-			if p.old[i].kind != mark && same(&p.old[i], &p.new[j]) {
-				table[k] = table[k+m+2] + 1
-			} else {
-				table[k] = max(table[k+m+1], table[k+1])
-			}
-		}
-	}
-	kinds := func(list []token) string {
-		best := ""
-		for i := range list {
-			if t := &list[i]; t.content() && (best == "" || t.kind != plain) {
-				best = string(t.kind)
-			} else if best == "" {
-				best = "-"
-			}
-		}
-		return best
-	}
+	table := p.commonLengths()
 	aligned := func(i, j int) bool {
 		return i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1
 	}
 	var shape strings.Builder
-	exchanges, anchor, verb := 0, "^", false
+	exchanges, anchor, side := 0, "^", "before" // the first function word that both have
 	for i, j := 0, 0; i < n || j < m; {
 		if aligned(i, j) {
-			anchor, verb = p.old[i].form, verb || p.old[i].empty
+			if anchor = p.old[i].form; p.old[i].empty {
+				side = "behind"
+			}
 			i, j = i+1, j+1
 			continue
 		}
@@ -462,13 +468,9 @@ func (p *pairOf) hunks(f *features, level string) {
 				i++
 			}
 		}
-		a, b := kinds(p.old[i0:i]), kinds(p.new[j0:j])
+		a, b := kindOf(p.old[i0:i]), kindOf(p.new[j0:j])
 		if a == "" && b == "" {
 			continue
-		}
-		side := "before"
-		if verb {
-			side = "behind"
 		}
 		if a != "" && b != "" && a != "-" && b != "-" {
 			exchanges++
@@ -482,4 +484,35 @@ func (p *pairOf) hunks(f *features, level string) {
 	f.is("exchanges", bucket(exchanges), level)
 	f.is("shape", shape.String())
 	f.is("shape", level, shape.String())
+}
+
+// commonLengths returns the lengths of the longest common subsequences of old[i:] and new[j:], at i*(len(new)+1)+j.
+func (p *pairOf) commonLengths() []uint8 {
+	n, m := len(p.old), len(p.new)
+	table := make([]uint8, (n+1)*(m+1))
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			k := i*(m+1) + j
+			if p.old[i].kind != mark && same(&p.old[i], &p.new[j]) {
+				table[k] = table[k+m+2] + 1
+			} else {
+				table[k] = max(table[k+m+1], table[k+1])
+			}
+		}
+	}
+	return table
+}
+
+// kindOf returns the kind of a list: that of its last content word that is not plain, otherwise that of its first token,
+// which is "-" unless the token is a content word. It is "" for an empty list.
+func kindOf(list []token) string {
+	best := ""
+	for i := range list {
+		if t := &list[i]; t.content() && (best == "" || t.kind != plain) {
+			best = string(t.kind)
+		} else if best == "" {
+			best = "-"
+		}
+	}
+	return best
 }

@@ -193,34 +193,17 @@ func classByte(pat string) (c byte, size int) {
 	return pat[0], 1
 }
 
+// namedClasses are the classes of POSIX, each as pairs of a first and a last byte.
+var namedClasses = map[string]string{
+	"alpha": "azAZ", "digit": "09", "alnum": "azAZ09", "lower": "az", "upper": "AZ", "space": "  \t\r", "blank": "  \t\t",
+	"punct": "!/:@[`{~", "graph": "!~", "print": " ~", "cntrl": "\x00\x1f\x7f\x7f", "xdigit": "09afAF",
+}
+
 func namedClass(name string, c byte) bool {
-	lower, upper, digit := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
-	graph := c > ' ' && c < 0x7f
-	switch name {
-	case "alpha":
-		return lower || upper
-	case "digit":
-		return digit
-	case "alnum":
-		return lower || upper || digit
-	case "lower":
-		return lower
-	case "upper":
-		return upper
-	case "space":
-		return c == ' ' || c >= '\t' && c <= '\r'
-	case "blank":
-		return c == ' ' || c == '\t'
-	case "punct":
-		return graph && !lower && !upper && !digit
-	case "graph":
-		return graph
-	case "print":
-		return graph || c == ' '
-	case "cntrl":
-		return c < ' ' || c == 0x7f
-	case "xdigit":
-		return digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	for pairs := namedClasses[name]; pairs != ""; pairs = pairs[2:] {
+		if pairs[0] <= c && c <= pairs[1] {
+			return true
+		}
 	}
 	return false
 }

@@ -211,10 +211,13 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 		if err != nil {
 			return err
 		}
-		if claim.Kind == ken.KindFact && background[claim.ID] && claim.SupersededBy != "" { // it belongs to another case
-			r.Lost = append(r.Lost, claim.Text)
+		if background[claim.ID] { // it belongs to another case
+			if claim.Kind == ken.KindFact && claim.SupersededBy != "" {
+				r.Lost = append(r.Lost, claim.Text)
+			}
+			continue
 		}
-		if claim.Kind == ken.KindFact && !background[claim.ID] {
+		if claim.Kind == ken.KindFact {
 			if claim.SupersededBy != "" {
 				replaced = append(replaced, analysis.WithoutPastNotes(claim.Text))
 			}
@@ -224,8 +227,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 				continue // all of it is presented as past
 			}
 		}
-		if background[claim.ID] || claim.Kind.Structural() || claim.Kind == ken.KindPattern || claim.Kind == ken.KindEpisode ||
-			claim.SupersededBy != "" || !claim.ArchivedAt.IsZero() || !slices.Contains(ken.RecallStatuses(), claim.Status) {
+		if !statesNow(&claim) {
 			continue
 		}
 		texts = append(texts, claim.Text)
@@ -248,6 +250,18 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			r.Missed = append(r.Missed, one.Text)
 		}
 	}
+	r.addLost(c, said, texts, replaced)
+	return nil
+}
+
+// statesNow reports whether a claim is an active one that states something by itself.
+func statesNow(c *ken.Claim) bool {
+	return !c.Kind.Structural() && c.Kind != ken.KindPattern && c.Kind != ken.KindEpisode &&
+		c.SupersededBy == "" && c.ArchivedAt.IsZero() && slices.Contains(ken.RecallStatuses(), c.Status)
+}
+
+// addLost adds the sentences whose values did not change and that only replaced texts state.
+func (r *Report) addLost(c *Case, said []*Sentence, texts, replaced []string) {
 	for _, text := range replaced {
 		for _, one := range said {
 			told := func(t string) bool { return hasAll(analysis.WithoutPastNotes(t), one.Must) }
@@ -256,7 +270,6 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			}
 		}
 	}
-	return nil
 }
 
 // joinParts returns what the claims that came from a sentence say together, by the sentence. Claims

@@ -183,18 +183,13 @@ func (s *ownerConn) findRole() (*role, error) {
 			return r, nil
 		}
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
-		_, fenced := remote.Lost(err) // the lease was lost during the opening
-		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
-		var elsewhere *bolt.AwayError
-		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
 		full := s.w.o.Node != nil && bolt.IsFull(err)
-		behind := errors.Is(err, errLess) // the log is shorter than the copy, perhaps because a server lags behind
-		if !unwritable && !away && !comes && !full && !behind && !errors.Is(err, ken.ErrHeld) {
+		if !unwritable && !full && !isAway(err) && !isArriving(err) && !errors.Is(err, errLess) && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join(err)
 		s.listenFor(connect)
-		switch {
+		switch over := time.Now().After(end); {
 		case connect == nil:
 			return r, nil
 		case final(connect):
@@ -203,19 +198,12 @@ func (s *ownerConn) findRole() (*role, error) {
 			return s.readOnly(err)
 		case s.ctx.Err() != nil:
 			return nil, errClosed
-		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
+		case s.hangs() || over && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
 		case full && time.Since(begun) > fullWait: // no other node has taken the owner over
 			return nil, err
-		case time.Now().After(end) && (comes || behind):
-			return nil, err
-		case time.Now().After(end) && away:
-			return nil, with(errAway, err)
-		case time.Now().After(end) && s.w.o.Node != nil:
-			return nil, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node, which does not answer", s.owner), Err: connect,
-				Try: "See ken doctor for the nodes, and whether they reach each other's store.listen."}
-		case time.Now().After(end):
-			return nil, bolt.HeldError(s.dir)
+		case over:
+			return nil, s.noRole(err, connect)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)): // clients of one holder should not try at the same time
@@ -223,6 +211,32 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// noRole returns the error for a role that was not found in time. held is the last error of hold, connect that of join.
+func (s *ownerConn) noRole(held, connect error) error {
+	switch {
+	case isArriving(held) || errors.Is(held, errLess): // a shorter log: perhaps a server lags behind
+		return held
+	case isAway(held):
+		return with(errAway, held)
+	case s.w.o.Node != nil:
+		return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node, which does not answer", s.owner), Err: connect,
+			Try: "See ken doctor for the nodes, and whether they reach each other's store.listen."}
+	}
+	return bolt.HeldError(s.dir)
+}
+
+// isAway reports whether the log's engine is not reached, or the lease was lost during the opening.
+func isAway(err error) bool {
+	_, fenced := remote.Lost(err)
+	return fenced || errors.Is(err, commitlog.ErrUnreachable)
+}
+
+// isArriving reports whether the store's owner is being moved to this place.
+func isArriving(err error) bool {
+	elsewhere, ok := errors.AsType[*bolt.AwayError](err)
+	return ok && elsewhere.Moved.ID == ""
 }
 
 // holdWithRoom is hold, with a treatment of full disks on a node: it deletes copies of other stores

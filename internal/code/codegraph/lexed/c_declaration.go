@@ -8,26 +8,19 @@ import (
 
 // declaration reads a function, a variable, a member or a record.
 func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
-	for k, n := i, 0; k < end && n < 8; k, n = c.skip(k), n+1 {
-		if c.recordWord(k) {
-			if _, _, body := c.recordBodyAt(k, end); body > 0 {
-				return c.record(k, end, first, types, l)
-			}
-			if c.op(k+2) == ';' || c.scopedEnum(k) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
-				stop := c.statementEnd(k, end) // no body: the record is only named
-				c.markNotUse(first, stop)
-				return stop
-			}
-			break
+	if k := c.recordIn(i, end); k >= 0 {
+		if _, _, body := c.recordBodyAt(k, end); body > 0 {
+			return c.record(k, end, first, types, l)
 		}
-		if c.kind(k) != word && c.op(k) != '[' && c.op(k) != '(' || c.op(k) == '(' && c.op(k-1) != ')' && !attributeWord(c, k-1) && !c.lang.keywords[c.text(k-1)] {
-			break
+		if c.op(k+2) == ';' || c.scopedEnum(k) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
+			stop := c.statementEnd(k, end) // no body: the record is only named
+			c.markNotUse(first, stop)
+			return stop
 		}
 	}
 	static := false
-	for k := i; k < end; {
-		o := c.op(k)
-		switch {
+	for k := i; k < end; k = c.past(k, end) {
+		switch o := c.op(k); {
 		case c.is(k, "static"):
 			static = true
 		case c.is(k, "operator") && c.plusplus:
@@ -38,16 +31,15 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 					return next
 				}
 			}
-			if at := c.inParens(k); at > 0 && k > i {
-				return c.pointerVariable(at, k, i, end, first, l, static)
-			}
 			if k == i { // "(name)(args)"
 				return c.semicolonOrBody(k, end)
 			}
-		case o == '=' || o == ';' || o == '[' && !(c.op(k+1) == '[') || o == ',' || o == ':' || closes(o):
-			if closes(o) {
-				return k + 1
+			if at := c.inParens(k); at > 0 {
+				return c.pointerVariable(at, k, i, end, first, l, static)
 			}
+		case closes(o):
+			return k + 1
+		case o == '=' || o == ';' || o == ',' || o == ':' || o == '[' && c.op(k+1) != '[':
 			if k == i {
 				return c.semicolonOrBody(k+1, end)
 			}
@@ -58,18 +50,44 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			c.typeParameters(types, stop)
 			return stop + 1
 		case o == '{':
-			if c.plusplus && k > i && c.name(k-1) && k-1 > i { // T x{1};
-				if stop := c.match(k) + 1; c.op(stop) == ';' || c.op(stop) == ',' {
-					stop = c.variableEnd(k, end)
-					c.variables(i, i, stop, first, l)
-					return stop + 1
-				}
+			if !c.bracedValue(k, i) {
+				return c.match(k) + 1
 			}
-			return c.match(k) + 1
+			stop := c.variableEnd(k, end)
+			c.variables(i, i, stop, first, l)
+			return stop + 1
 		}
-		k = c.past(k, end)
 	}
 	return end
+}
+
+// recordIn returns the word "struct", "union", "enum" or "class" in the first words of the declaration at i, behind
+// modifiers and attributes; -1 if there is none.
+func (c *cReader) recordIn(i, end int) int {
+	for n := 0; i < end && n < 8; n++ {
+		if c.recordWord(i) {
+			return i
+		}
+		switch c.op(i) {
+		case '[':
+		case '(':
+			if c.op(i-1) != ')' && !attributeWord(c, i-1) && !c.lang.keywords[c.text(i-1)] {
+				return -1
+			}
+		default:
+			if c.kind(i) != word {
+				return -1
+			}
+		}
+		i = c.skip(i)
+	}
+	return -1
+}
+
+// bracedValue reports whether the brace at k opens the value of the first variable of the declaration at i: "T x{1};".
+func (c *cReader) bracedValue(k, i int) bool {
+	after := c.op(c.match(k) + 1)
+	return c.plusplus && k-1 > i && c.name(k-1) && (after == ';' || after == ',')
 }
 
 // callable reports whether the parenthesis at k may open the parameters of a function whose declaration begins at i.
@@ -132,7 +150,7 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 	if destructor {
 		name = "~" + name
 	}
-	constructor := destructor || name == l.class && l.class != "" || len(names) > 0 && names[len(names)-1] == name
+	constructor := destructor || name == l.class || len(names) > 0 && names[len(names)-1] == name
 	stop := c.functionEnd(c.match(k)+1, end)
 	body := c.op(stop) == '{' && stop < end
 	if pathFirst == i && !constructor { // no type before the name
@@ -140,11 +158,7 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 		case testMacros[name] && body:
 			return c.macroTest(k, stop, first, l), true
 		case allUpper(name) || !body || l.class != "" && !c.is(i, "operator"):
-			after := c.match(k) + 1 // a declaration may begin there: then this is a macro call without a semicolon
-			if !body && c.op(stop) != ';' || allUpper(name) && !body && c.kind(after) == word && c.toks[after].first() {
-				return after, true
-			}
-			return min(c.match(stop)+1, end), true
+			return c.afterMacroCall(name, k, stop, end), true
 		}
 	}
 	kind := codegraph.KindFunction
@@ -165,6 +179,23 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 		}
 	}
 	return last + 1, true
+}
+
+// afterMacroCall returns the token after the call of a macro with the arguments at k. Its body or semicolon may be at stop.
+func (c *cReader) afterMacroCall(name string, k, stop, end int) int {
+	after := c.match(k) + 1
+	switch c.op(stop) {
+	case '{':
+		if stop < end {
+			return min(c.match(stop)+1, end)
+		}
+	case ';':
+		nextLine := allUpper(name) && c.kind(after) == word && c.toks[after].first() // a declaration begins there
+		if !nextLine {
+			return min(c.match(stop)+1, end)
+		}
+	}
+	return after
 }
 
 // signatureEnd returns the end of a signature without initializers and old-style parameter declarations. The parameters

@@ -65,25 +65,28 @@ func (c *classReader) typedMember(i, end int, h heading, l level) int {
 		i++
 	}
 	for n := 0; i < end && n < 200; n++ {
-		inner, named := i > start, c.kind(i-1) == word && i > start
+		named := i > start && c.kind(i-1) == word
 		switch o := c.op(i); {
 		case c.is(i, "operator") && c.csharp:
 			return c.operator(i, end, h, l)
 		case c.is(i, "this") && c.op(i+1) == '[' && c.csharp:
 			return c.property(i, c.match(i+1)+1, end, h, l)
-		case o == '(' && (named || inner && c.op(i-1) == '>'):
-			return c.method(i, end, h, l)
-		case o == '{' && named && !c.keywordAt(i-1):
-			if c.csharp {
+		case o == '(':
+			if named || i > start && c.op(i-1) == '>' {
+				return c.method(i, end, h, l)
+			}
+		case o == '{':
+			switch {
+			case !named || c.keywordAt(i-1):
+				return c.match(i) + 1
+			case c.csharp:
 				return c.property(i-1, i, end, h, l)
 			}
 			return c.compact(i, end, h, l)
-		case o == '{':
-			return c.match(i) + 1
 		case o == opArrow && c.csharp && named:
 			return c.property(i-1, i, end, h, l)
 		case o == '=' || o == ';' || o == ',':
-			if named && i > start+1 || o != ',' && inner && closes(c.op(i-1)) {
+			if c.followsField(i, start) {
 				return c.fields(start, end, h, l)
 			}
 			return c.statementEnd(i, end)
@@ -95,6 +98,15 @@ func (c *classReader) typedMember(i, end int, h heading, l level) int {
 		i = c.past(i, len(c.toks))
 	}
 	return max(i, start+1)
+}
+
+// followsField reports whether the mark at i follows the name of a field whose type begins at start: "T a = 1",
+// "T a[];".
+func (c *classReader) followsField(i, start int) bool {
+	if c.kind(i-1) == word {
+		return i > start+1
+	}
+	return c.op(i) != ',' && i > start && closes(c.op(i-1))
 }
 
 func (c *classReader) keywordAt(i int) bool { return c.kind(i) == word && c.lang.keywords[c.text(i)] }

@@ -123,28 +123,8 @@ func (c *classReader) member(i, end int, l level) int {
 	if i >= end {
 		return end
 	}
-	switch w := c.text(i); {
-	case c.kind(i) != word:
-	case w == "class" || w == "interface" || w == "enum" || w == "struct" && c.csharp:
-		if c.kind(i+1) == word {
-			return c.typeDecl(i, i+1, end, h, l)
-		}
-	case w == "record" && c.kind(i+1) == word:
-		at := i + 1
-		if c.csharp && (c.is(at, "class") || c.is(at, "struct")) {
-			at++
-		}
-		if o := c.op(at + 1); c.kind(at) == word && (o == '(' || o == '{' || o == '<' || o == ';' || o == ':') && (c.csharp || o == '(' || o == '<') {
-			return c.typeDecl(i, at, end, h, l)
-		}
-	case w == "delegate" && c.csharp:
-		return c.delegate(i, end, h, l)
-	case w == "namespace" && c.csharp:
-		return c.namespace(i, end, l)
-	case w == "extension" && c.csharp && c.op(i+1) == '(':
-		open := c.match(i+1) + 1
-		c.body(open+1, c.match(open), l)
-		return c.match(open) + 1
+	if name := c.typeName(i); name > i {
+		return c.typeDecl(i, name, end, h, l)
 	}
 	switch {
 	case c.op(i) == '@' && c.is(i+1, "interface"):
@@ -154,6 +134,40 @@ func (c *classReader) member(i, end int, l level) int {
 		return c.match(i) + 1
 	case l.parent < 0 && !c.csharp:
 		return c.skipItem(i, end)
+	case c.csharp && c.is(i, "delegate"):
+		return c.delegate(i, end, h, l)
+	case c.csharp && c.is(i, "namespace"):
+		return c.namespace(i, end, l)
+	case c.csharp && c.is(i, "extension") && c.op(i+1) == '(':
+		open := c.match(i+1) + 1
+		c.body(open+1, c.match(open), l)
+		return c.match(open) + 1
 	}
 	return c.typedMember(i, end, h, l)
+}
+
+// typeName returns the name of the type that is declared at i; -1 if the word there declares none. "record" may also
+// be the name of a type or a method.
+func (c *classReader) typeName(i int) int {
+	name := i + 1
+	if c.kind(i) != word || c.kind(name) != word {
+		return -1
+	}
+	switch c.text(i) {
+	case "class", "interface", "enum":
+		return name
+	case "struct":
+		if c.csharp {
+			return name
+		}
+	case "record":
+		if c.csharp && (c.is(name, "class") || c.is(name, "struct")) {
+			name++
+		}
+		o := c.op(name + 1)
+		if c.kind(name) == word && (o == '(' || o == '<' || c.csharp && (o == '{' || o == ';' || o == ':')) {
+			return name
+		}
+	}
+	return -1
 }

@@ -57,12 +57,7 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 			return i + 1
 		}
 		last := c.match(open)
-		if name := last - 1; c.is(name, "test") && c.op(open+1) != '(' && !c.is(open+1, "cfg") || c.is(open+1, "test") || c.op(name) == ')' && c.is(open+1, "rstest") {
-			test = true
-		}
-		for k := open + 1; k < last && k < open+6; k++ {
-			test = test || c.is(k, "test") && c.op(k-1) == opPath
-		}
+		test = test || c.marksTest(open, last)
 		c.markNotUse(open+1, last)
 		i = last + 1
 	}
@@ -78,11 +73,11 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 			i++
 			continue
 		case "const":
-			if c.is(i+1, "fn") || c.is(i+1, "unsafe") || c.is(i+1, "async") || c.is(i+1, "extern") {
-				i++
-				continue
+			if !functionWords[c.text(i+1)] {
+				return c.value(i, end, d, l)
 			}
-			return c.value(i, end, d, l)
+			i++
+			continue
 		case "extern":
 			if c.is(i+1, "crate") {
 				return c.externCrate(i, end)
@@ -121,6 +116,24 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 		return c.skipItem(i, end)
 	}
 	return c.skip(i)
+}
+
+// functionWords follow "const" in the heading of a function.
+var functionWords = words("fn unsafe async extern")
+
+// marksTest reports whether the attribute between two brackets is that of a test: "#[test]", "#[tokio::test]",
+// "#[rstest(…)]".
+func (c *rustReader) marksTest(open, last int) bool {
+	first, name := open+1, last-1
+	if c.is(first, "test") || c.is(name, "test") && c.op(first) != '(' && !c.is(first, "cfg") || c.is(first, "rstest") && c.op(name) == ')' {
+		return true
+	}
+	for k := first; k < last && k < open+6; k++ {
+		if c.is(k, "test") && c.op(k-1) == opPath {
+			return true
+		}
+	}
+	return false
 }
 
 // public reads "pub" and "pub(crate)" at i, if they are there, and returns the token after them and whether the item is
@@ -317,7 +330,7 @@ func (c *rustReader) bindBody(b span) {
 			c.closureParameters(i, c.around(open, b.last))
 		case c.is(i, "let"), c.is(i, "for") && c.op(i+1) != '<':
 			stop := i + 1
-			for stop <= b.last && c.op(stop) != '=' && c.op(stop) != ';' && !c.is(stop, "in") && c.op(stop) != ':' && c.op(stop) != '{' || stop <= b.last && c.op(stop) == '{' && upper(c.text(stop-1)) {
+			for stop <= b.last && !c.endsPattern(stop) {
 				stop = c.skip(stop)
 			}
 			c.pattern(i+1, stop, i, c.block(open, b.last))
@@ -327,6 +340,18 @@ func (c *rustReader) bindBody(b span) {
 			c.innerParameters(i+2, c.block(open, b.last))
 		}
 	}
+}
+
+// endsPattern reports whether the token at i follows the pattern of "let", "for" or "if let". The brace in "Point { x }"
+// is a part of it.
+func (c *rustReader) endsPattern(i int) bool {
+	switch c.op(i) {
+	case '=', ';', ':':
+		return true
+	case '{':
+		return !upper(c.text(i - 1))
+	}
+	return c.is(i, "in")
 }
 
 // innerParameters binds the parameters of a function within a function.

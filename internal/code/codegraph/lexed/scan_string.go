@@ -83,13 +83,7 @@ func (s *scanner) literal(l literal, start int) {
 			if s.lang.family == python && l.openBraces > 0 && s.peek(1) == '{' {
 				break // no escape: an expression begins, or two braces stand for one
 			}
-			if s.pos++; s.peek(0) == '\r' {
-				s.pos++
-			}
-			if s.peek(0) == '\n' {
-				s.line++
-				s.lineStart = s.pos + 1
-			}
+			s.escape()
 		case c == l.quote && s.closes(l):
 			if l.double && s.peek(1) == c {
 				s.pos++
@@ -103,12 +97,7 @@ func (s *scanner) literal(l literal, start int) {
 			s.openExpression(l, start, line, lineStart)
 			return
 		case c == '{' && l.openBraces > 0 && !s.plain:
-			n := 1
-			for s.peek(1) == '{' {
-				s.pos++
-				n++
-			}
-			if n >= l.openBraces && (l.openBraces > 1 || n%2 == 1) {
+			if s.expressionBraces(l) {
 				s.openExpression(l, start, line, lineStart)
 				return
 			}
@@ -120,6 +109,28 @@ func (s *scanner) literal(l literal, start int) {
 		s.problem(line, "a string does not end")
 	}
 	s.emitText(start, line, lineStart)
+}
+
+// escape moves from a backslash to the last byte that it escapes, such as the end of a line.
+func (s *scanner) escape() {
+	if s.pos++; s.peek(0) == '\r' {
+		s.pos++
+	}
+	if s.peek(0) == '\n' {
+		s.line++
+		s.lineStart = s.pos + 1
+	}
+}
+
+// expressionBraces moves to the last of the braces at the present position, and reports whether they begin an
+// expression. Two braces stand for one, unless an expression begins with as many.
+func (s *scanner) expressionBraces(l literal) bool {
+	n := 1
+	for s.peek(1) == '{' {
+		s.pos++
+		n++
+	}
+	return n >= l.openBraces && (l.openBraces > 1 || n%2 == 1)
 }
 
 func (s *scanner) closes(l literal) bool {

@@ -89,7 +89,7 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 	for i < end && s.kind(i) == word {
 		switch w := s.text(i); w {
 		case "declare", "abstract", "async":
-			if s.kind(i+1) != word || s.toks[i+1].first() {
+			if !s.wordBeside(i) {
 				return s.expression(i, end, a, d, deflt)
 			}
 			a.all = a.all || w == "declare" && !s.module
@@ -100,22 +100,6 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 		case "class":
 			if deflt || s.name(i+1) {
 				return s.class(i, end, d, deflt)
-			}
-		case "interface":
-			if s.kind(i+1) == word && !s.toks[i+1].first() {
-				return s.iface(i, end, d)
-			}
-		case "enum":
-			if s.kind(i+1) == word {
-				return s.enum(i, end, d)
-			}
-		case "type":
-			if s.kind(i+1) == word && !s.toks[i+1].first() && (s.op(i+2) == '=' || s.op(i+2) == '<') {
-				return s.alias(i, end, d)
-			}
-		case "namespace", "module", "global":
-			if next, ok := s.namespace(i, end, a, d); ok {
-				return next
 			}
 		case "const", "let", "var", "using":
 			if w == "const" && s.is(i+1, "enum") {
@@ -131,6 +115,10 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 			}
 		case "if", "for", "while", "switch", "try", "do", "return", "throw":
 			return s.control(i, end)
+		default:
+			if next, ok := s.typeDeclaration(i, end, a, d); ok {
+				return next
+			}
 		}
 		break
 	}
@@ -139,6 +127,30 @@ func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, de
 	}
 	return s.expression(i, end, a, d, deflt)
 }
+
+// typeDeclaration reads what only TypeScript declares. ok is false if the word at i has another meaning there.
+func (s *scriptReader) typeDeclaration(i, end int, a scriptContext, d declaration) (next int, ok bool) {
+	switch s.text(i) {
+	case "interface":
+		if s.wordBeside(i) {
+			return s.iface(i, end, d), true
+		}
+	case "enum":
+		if s.kind(i+1) == word {
+			return s.enum(i, end, d), true
+		}
+	case "type":
+		if s.wordBeside(i) && (s.op(i+2) == '=' || s.op(i+2) == '<') {
+			return s.alias(i, end, d), true
+		}
+	case "namespace", "module", "global":
+		return s.namespace(i, end, a, d)
+	}
+	return 0, false
+}
+
+// wordBeside reports whether a word follows the token at i on the same line.
+func (s *scriptReader) wordBeside(i int) bool { return s.kind(i+1) == word && !s.toks[i+1].first() }
 
 // control skips a statement that declares nothing at this level.
 func (s *scriptReader) control(i, end int) int {

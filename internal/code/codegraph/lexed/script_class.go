@@ -135,34 +135,20 @@ var memberModifiers = words("public private protected readonly static abstract o
 
 func (s *scriptReader) member(i, end, parent int, class bool) int {
 	first := i
-	i = s.decorators(i, end)
-	head, private, getter := i, false, false
-	for i < end && s.kind(i) == word && memberModifiers[s.text(i)] && s.nameFollows(i, end) {
-		private = private || s.is(i, "private")
-		getter = getter || s.is(i, "get") || s.is(i, "set") || s.is(i, "accessor")
-		i++
-	}
-	if s.op(i) == '*' {
-		i++
-	}
-	p := s.file.Decls[parent]
-	d := declaration{kind: codegraph.KindProperty, within: p.Qualified, parent: parent, first: first, head: head, exported: p.Exported && !private}
+	head := s.decorators(i, end)
+	i, private, getter := s.modifiers(head, end)
 	switch {
 	case i >= end:
 		return end
 	case s.is(i, "static") && s.op(i+1) == '{':
 		return s.match(i+1) + 1
-	case s.kind(i) == word && !(s.is(i, "new") && (s.op(i+1) == '(' || s.op(i+1) == '<') && !class):
-		d.name = s.text(i)
-		d.exported = d.exported && d.name[0] != '#'
-	case s.kind(i) == text:
-		d.name = unquote(s.text(i))
-	case s.kind(i) == number:
-		d.name = s.text(i)
 	}
-	if d.name == "" { // a call or an index signature, a computed name, or invalid code
+	name := s.memberName(i, class)
+	if name == "" {
 		return s.memberEnd(i, end)
 	}
+	p := s.file.Decls[parent]
+	d := declaration{kind: codegraph.KindProperty, name: name, within: p.Qualified, parent: parent, first: first, head: head, exported: p.Exported && !private && s.text(i)[0] != '#'}
 	s.mark(i, notUse)
 	nameAt := i
 	for i++; s.op(i) == '?' || s.op(i) == '!'; {
@@ -199,6 +185,36 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 		s.variableType(n, nameAt, value+1, i)
 	}
 	return s.separator(i, end)
+}
+
+// modifiers reads the modifiers of a member, and returns the token after them.
+func (s *scriptReader) modifiers(i, end int) (next int, private, getter bool) {
+	for i < end && s.kind(i) == word && memberModifiers[s.text(i)] && s.nameFollows(i, end) {
+		private = private || s.is(i, "private")
+		getter = getter || s.is(i, "get") || s.is(i, "set") || s.is(i, "accessor")
+		i++
+	}
+	if s.op(i) == '*' {
+		i++
+	}
+	return i, private, getter
+}
+
+// memberName returns the name of the member at i. It is "" for a call or an index signature, a computed name, and
+// invalid code.
+func (s *scriptReader) memberName(i int, class bool) string {
+	switch s.kind(i) {
+	case word:
+		if !class && s.is(i, "new") && (s.op(i+1) == '(' || s.op(i+1) == '<') {
+			return ""
+		}
+		return s.text(i)
+	case text:
+		return unquote(s.text(i))
+	case number:
+		return s.text(i)
+	}
+	return ""
 }
 
 // typeLiteral marks the names of members in the type of a property as no uses. They are not declared, either.

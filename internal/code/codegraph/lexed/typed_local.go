@@ -52,7 +52,7 @@ func (r *reader) csharpLocal(i, last int) bool {
 	if after := r.op(shut + 1); after != '{' && after != opArrow || !r.name(i) {
 		return false
 	}
-	if p := r.op(i - 1); p != '>' && p != ']' && p != '?' && (r.kind(i-1) != word || r.lang.keywords[r.text(i-1)] && !typeKeywords[r.text(i-1)]) {
+	if p := r.op(i - 1); p != '>' && p != ']' && p != '?' && !r.typeWord(i-1) {
 		return false
 	}
 	r.local(i, i, last)
@@ -104,43 +104,58 @@ func (r *reader) block(open []int, end int) int {
 // declares reports whether the word at i is a declared name: a type comes before it, and a token that can follow a
 // declared name comes after it.
 func (r *reader) declares(i int) bool {
-	if !r.name(i) {
-		return false
-	}
-	switch o := r.op(i + 1); o {
+	return r.name(i) && i > 0 && r.beforeValue(i) && r.afterType(i)
+}
+
+// beforeValue reports whether what follows the word at i can follow a declared name.
+func (r *reader) beforeValue(i int) bool {
+	switch r.op(i + 1) {
 	case '=', ';', ':', ',', ')', '[', '}', opLogic:
-	case '(', '{':
-		if !r.lang.plusplus || r.op(i-1) != '>' && r.kind(i-1) != word || r.lang.keywords[r.text(i-1)] && !typeKeywords[r.text(i-1)] {
-			return false
-		}
-	default:
-		if r.kind(i+1) != word || r.text(i+1) != "in" && r.text(i+1) != "when" && r.text(i+1) != "and" && r.text(i+1) != "or" {
-			return false
-		}
+		return true
+	case '(', '{': // C++: T x(1), T x{1}
+		return r.lang.plusplus && (r.op(i-1) == '>' || r.typeWord(i-1))
 	}
-	switch p := r.toks[max(i-1, 0)]; {
-	case i == 0:
-		return false
+	return r.is(i+1, "in") || r.is(i+1, "when") || r.is(i+1, "and") || r.is(i+1, "or")
+}
+
+// afterType reports whether what is before the word at i can be the end of a type.
+func (r *reader) afterType(i int) bool {
+	csharp, cfamily := r.lang.family == csharp, r.lang.family == cfamily
+	switch p := r.tok(i - 1); {
 	case p.kind == word:
-		w := r.text(i - 1)
-		if r.op(i-2) == '.' && r.lang.family == cfamily {
+		if cfamily && r.op(i-2) == '.' {
 			return false
 		}
+		w := r.text(i - 1)
 		return !r.lang.keywords[w] && r.op(i-2) != opThinArrow || typeKeywords[w]
 	case p.op == '>':
 		return r.beforeTypes(i - 1)
 	case p.op == ']':
-		return p.match >= 0 && (int(p.match) == i-2 || r.lang.family == csharp && r.op(i-2) == ',') && (r.kind(int(p.match)-1) == word || r.op(int(p.match)-1) == '>' || closes(r.op(int(p.match)-1)))
+		return r.arrayType(i - 1)
 	case p.op == '?':
-		return r.lang.family == csharp && (r.kind(i-2) == word && (typeKeywords[r.text(i-2)] || upper(r.text(i-2)))) && r.op(i+1) != ':'
+		return csharp && r.kind(i-2) == word && (typeKeywords[r.text(i-2)] || upper(r.text(i-2))) && r.op(i+1) != ':'
 	case p.op == '}': // is { Ok: true } name
-		return r.lang.family == csharp && !r.toks[i].first() && (r.op(i+1) == ')' || r.op(i+1) == opLogic || r.op(i+1) == ',')
+		after := r.op(i + 1)
+		return csharp && !r.toks[i].first() && (after == ')' || after == opLogic || after == ',')
 	case p.op == '*' || p.op == '&' || p.op == opLogic:
-		return r.lang.family == cfamily && r.pointer(i-1)
-	case p.op == opSpread:
-		return true
+		return cfamily && r.pointer(i-1)
 	}
-	return false
+	return r.op(i-1) == opSpread
+}
+
+// typeWord reports whether the token at i is a word that can be a type.
+func (r *reader) typeWord(i int) bool {
+	return r.name(i) || r.kind(i) == word && typeKeywords[r.text(i)]
+}
+
+// arrayType reports whether the "]" at i ends the type of an array: "int[]", in C# also "int[,]".
+func (r *reader) arrayType(i int) bool {
+	open := int(r.toks[i].match)
+	if open < 0 || open != i-1 && (r.lang.family != csharp || r.op(i-1) != ',') {
+		return false
+	}
+	element := r.op(open - 1)
+	return r.kind(open-1) == word || element == '>' || closes(element)
 }
 
 var typeKeywords = words(`int long short byte char boolean bool float double void var auto string object decimal dynamic uint ulong

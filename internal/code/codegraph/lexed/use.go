@@ -81,7 +81,7 @@ func (r *reader) uses() {
 func (s *search) heading(u ownUse) {
 	first := s.text(u.first)
 	s.owner = u.from
-	if s.locals.has(first) && !s.typeName(u.first) {
+	if s.isLocal(u.first) {
 		t := s.types[first]
 		if at, ok := s.declared[t.path]; ok && u.first == u.last && u.first <= t.last && isContainer(s.file.Decls[at].Kind) {
 			s.use(u.kind, t.path, true, s.line(u.first)) // a class of the same function
@@ -96,6 +96,9 @@ func (s *search) heading(u ownUse) {
 
 func (s *search) typeName(i int) bool { return s.flags[i]&typed != 0 }
 
+// isLocal reports whether the word at i is the name of a local value.
+func (s *search) isLocal(i int) bool { return s.locals.has(s.text(i)) && !s.typeName(i) }
+
 // isKnown reports whether a bare name is declared in the file or imported.
 func (s *search) isKnown(n string) bool {
 	if _, ok := s.names[n]; ok {
@@ -108,34 +111,22 @@ func (s *search) isKnown(n string) bool {
 // path reads the whole dotted name that begins at i, records what it uses, and returns the token after it.
 func (s *search) path(i int) int {
 	first := s.text(i)
-	switch p := s.op(i - 1); p {
-	case '.', opOptional:
+	if s.followsValue(i) {
 		return s.member(i)
-	case opThinArrow:
-		if s.lang.family == cfamily {
-			return s.member(i)
-		}
-	case opPath:
-		if s.lang.family != rust || s.op(i-2) == '>' {
-			return s.member(i)
-		}
 	}
 	self := selfWord(s.lang.family, first) && !s.rootWord(i)
-	if s.lang.keywords[first] && !self && !s.rootWord(i) {
-		return i + 1
-	}
-	if s.key(i) {
+	if s.lang.keywords[first] && !self && !s.rootWord(i) || s.key(i) {
 		return i + 1
 	}
 	end := s.pathEnd(i)
 	if o := s.op(i + 1); self && end == i && (o == '.' || o == opOptional || o == opThinArrow) && s.kind(i+2) == word {
 		end = i + 2
 	}
-	call := s.called(end) && s.flags[i]&annotation == 0 || s.lang.family == python && s.op(i-1) == '@' && s.toks[i-1].first()
+	call := s.isDecorator(i) || s.called(end) && s.flags[i]&annotation == 0
 	switch {
 	case self:
 		s.self(i, end, call)
-	case s.locals.has(first) && s.flags[i]&typed == 0 && !(s.lang.family == rust && end > i && s.op(i+1) == opPath):
+	case s.isLocal(i) && (s.lang.family != rust || end == i):
 		s.noteLocalCall(i, end, call)
 	case first == "super" && s.takesTypes():
 		s.noteSuper(i, end)
@@ -143,9 +134,6 @@ func (s *search) path(i int) int {
 			return i + 1
 		}
 	case s.lang.builtin[first] && !s.isKnown(first):
-		if call && end > i && s.lang.family == java {
-			return end + 1
-		}
 	case s.noteValue(i, end, call):
 	case call:
 		s.noteUse(codegraph.Calls, i, end)
@@ -153,6 +141,24 @@ func (s *search) path(i int) int {
 		s.noteMention(i, end)
 	}
 	return end + 1
+}
+
+// isDecorator reports whether the word at i begins a decorator of Python: "@cached".
+func (s *search) isDecorator(i int) bool {
+	return s.lang.family == python && s.op(i-1) == '@' && s.toks[i-1].first()
+}
+
+// followsValue reports whether the word at i is a member of the value or type before it: "x.i", "x?.i", "x->i", "x::i".
+func (s *search) followsValue(i int) bool {
+	switch s.op(i - 1) {
+	case '.', opOptional:
+		return true
+	case opThinArrow:
+		return s.lang.family == cfamily
+	case opPath:
+		return s.lang.family != rust || s.op(i-2) == '>'
+	}
+	return false
 }
 
 // pathEnd returns the last word of the dotted name that begins at i.

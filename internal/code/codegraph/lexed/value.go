@@ -88,12 +88,9 @@ func (s *search) typingPath(t *typing) string {
 func (s *search) base(i int) string {
 	first := s.text(i)
 	if selfWord(s.lang.family, first) {
-		if t := s.typeAround(); t >= 0 {
-			return s.file.Decls[t].Qualified
-		}
-		return ""
+		return s.ownType()
 	}
-	if s.locals.has(first) && s.flags[i]&typed == 0 {
+	if s.isLocal(i) {
 		if t, ok := s.types[first]; ok && i <= t.last {
 			return t.path
 		}
@@ -168,28 +165,17 @@ func (s *search) annotated(i, end, depth int) (p string) {
 	if depth > 8 || i >= end {
 		return ""
 	}
-	for k := i; k < end; k = s.skip(k) { // of "A | None", A
-		if s.op(k) == '|' {
-			if s.none(i, k) {
-				return s.annotated(k+1, end, depth+1)
-			}
-			if rest := k + 1; s.none(rest, end) || s.op(rest+1) == '|' && s.none(rest, rest+1) {
-				return s.annotated(i, k, depth+1)
-			}
-			return ""
+	if bar := s.unionBar(i, end); bar >= i { // of "A | None", A
+		switch rest := bar + 1; {
+		case s.none(i, bar):
+			return s.annotated(rest, end, depth+1)
+		case s.none(rest, end) || s.op(rest+1) == '|' && s.none(rest, rest+1):
+			return s.annotated(i, bar, depth+1)
 		}
-		if s.op(k) == '<' {
-			k = max(s.angle(k), k)
-		}
+		return ""
 	}
 	if s.kind(i) == text && i+1 == end {
-		parts := strings.Split(strings.TrimSpace(strings.TrimSuffix(strings.Trim(s.text(i), `"'`), " | None")), ".")
-		for _, part := range parts {
-			if part == "" || strings.ContainsFunc(part, func(c rune) bool { return c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') }) {
-				return ""
-			}
-		}
-		return joinDotted(s.baseName(parts[0]), strings.Join(parts[1:], "."))
+		return s.quotedType(s.text(i))
 	}
 	if s.kind(i) != word {
 		return ""
@@ -197,11 +183,8 @@ func (s *search) annotated(i, end, depth int) (p string) {
 	if s.is(i, "readonly") && i+1 < end {
 		i++
 	}
-	if s.is(i, "this") || s.is(i, "Self") || s.op(i+1) == '.' && s.is(i+2, "Self") {
-		if t := s.typeAround(); t >= 0 {
-			return s.file.Decls[t].Qualified
-		}
-		return ""
+	if s.namesOwnType(i) {
+		return s.ownType()
 	}
 	last := i
 	for s.op(last+1) == '.' && s.kind(last+2) == word && last+2 < end {
@@ -217,6 +200,43 @@ func (s *search) annotated(i, end, depth int) (p string) {
 	}
 	if b := s.base(i); b != "" && (open >= end || s.op(open) == '[' && s.match(open) == end-1 && end-open > 2 || s.op(open) == '<') {
 		return joinDotted(b, s.dotted(i+2, last))
+	}
+	return ""
+}
+
+// unionBar returns the first bar between the types of a union, or -1.
+func (s *search) unionBar(i, end int) int {
+	for ; i < end; i = s.skip(i) {
+		switch s.op(i) {
+		case '|':
+			return i
+		case '<':
+			i = max(s.angle(i), i)
+		}
+	}
+	return -1
+}
+
+// quotedType returns the path of a type in quotes: "shop.Cart | None"; "" for other texts.
+func (s *search) quotedType(quoted string) string {
+	parts := strings.Split(strings.TrimSpace(strings.TrimSuffix(strings.Trim(quoted, `"'`), " | None")), ".")
+	for _, part := range parts {
+		if part == "" || strings.ContainsFunc(part, func(c rune) bool { return c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') }) {
+			return ""
+		}
+	}
+	return joinDotted(s.baseName(parts[0]), strings.Join(parts[1:], "."))
+}
+
+// namesOwnType reports whether the type at i is the enclosing one: "this", "Self" or "typing.Self".
+func (s *search) namesOwnType(i int) bool {
+	return s.is(i, "this") || s.is(i, "Self") || s.op(i+1) == '.' && s.is(i+2, "Self")
+}
+
+// ownType returns the path of the enclosing type; "" for none.
+func (s *search) ownType() string {
+	if t := s.typeAround(); t >= 0 {
+		return s.file.Decls[t].Qualified
 	}
 	return ""
 }
