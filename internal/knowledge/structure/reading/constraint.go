@@ -103,12 +103,11 @@ func (r *reader) commands(from, i, to int) bool {
 // mayOnly reports whether the "may" at i permits only one thing, or forbids one: "the worker may only read", "tokens may
 // not be shared", "only the worker may write".
 func (r *reader) mayOnly(from, i, to int) bool {
-	if r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to) || r.is(r.clause(from, i), "only") {
-		if r.regulated(from, i) {
-			return true
-		}
+	exclusive := r.is(r.clause(from, i), "only")
+	if (exclusive || r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
+		return true
 	}
-	return r.is(r.clause(from, i), "only") && r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)
+	return exclusive && r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)
 }
 
 // hasDuty reports whether a thing has to do something, with "has" at i, and not just once: "the worker has to log it".
