@@ -264,7 +264,7 @@ var personVerbs = analysis.Set(`said says told asked asks thinks thought wants w
 // written as a name.
 func (r *reader) written(i int) (Mention, int) {
 	w := &r.words[i]
-	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+	if w.aside || !w.nameable() {
 		return Mention{}, 0
 	}
 	if m, n := r.korean(i); n > 0 {

@@ -28,6 +28,11 @@ type word struct {
 	aside      bool // it is part of "(asked by …)" or of the speaker's name, and is not analysed
 }
 
+// nameable reports whether a word can be part of a name. Brackets and other marks of code can't.
+func (w *word) nameable() bool {
+	return w.name != "" && !strings.ContainsAny(w.name, "(){}[]=\"\\^|")
+}
+
 // scan splits the text into words.
 func (r *reader) scan() {
 	s := scanner{reader: r, opens: true}

@@ -151,7 +151,7 @@ func (r *reader) span(from, end int) span {
 // nominal reports whether a word may be part of a noun phrase without an article. free says
 // that there can't be a verb in that place.
 func nominal(w *word, free bool) bool {
-	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+	if len(w.name) < 2 || number(w.name) || !w.nameable() {
 		return false
 	}
 	if indefinites[w.low] || w.entry.is(function|past|calendar|adjective) || !w.entry.is(common) && (w.entry.is(finite) || w.entry.is(verb) && !free) {
