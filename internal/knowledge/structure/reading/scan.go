@@ -28,6 +28,9 @@ type word struct {
 	aside      bool // it is part of "(asked by …)" or of the speaker's name, and is not analysed
 }
 
+// plain reports whether a word is the claim's own: no quotation, no code and no part of a label.
+func (w *word) plain() bool { return !w.quoted && !w.aside && !w.code && !w.path }
+
 // nameable reports whether a word can be part of a name. Brackets and other marks of code can't.
 func (w *word) nameable() bool {
 	return w.name != "" && !strings.ContainsAny(w.name, "(){}[]=\"\\^|")
@@ -64,7 +67,7 @@ func (s *scanner) beginLine(i int) {
 	case '\n':
 		s.cited = false
 	case '>':
-		s.cited = s.cited || (i == 0 || text[i-1] == '\n' || i == s.bodyStart()) && strings.HasPrefix(text[i+1:], " ")
+		s.cited = s.cited || (i == 0 || text[i-1] == '\n' || i == len("User: ") && strings.HasPrefix(text, "User: ")) && strings.HasPrefix(text[i+1:], " ")
 	}
 }
 
@@ -122,8 +125,7 @@ func (s *scanner) add(i, j int, code bool) {
 	}
 }
 
-// skipOpening returns the start of the word in text[a:b] after its opening marks, and whether one of them separates it from
-// what precedes.
+// skipOpening returns the start of the word in text[a:b] after its marks, and whether one of them begins a clause.
 func (s *scanner) skipOpening(a, b int, code bool) (start int, separates bool) {
 	for a < b {
 		n, m := opening(s.text[a:b])
@@ -139,8 +141,7 @@ func (s *scanner) skipOpening(a, b int, code bool) (start int, separates bool) {
 	return a, separates
 }
 
-// skipClosing returns the end of the word in text[a:b] before its closing marks, the strongest mark that ends a sentence or
-// a clause, and whether a quotation ends.
+// skipClosing returns the end of the word in text[a:b] before its marks, the strongest of them, and whether a quotation ends.
 func (s *scanner) skipClosing(a, b int) (end int, stop byte, closes bool) {
 	for b > a {
 		n, m := closing(s.text[a:b])
@@ -157,28 +158,19 @@ func (s *scanner) skipClosing(a, b int) (end int, stop byte, closes bool) {
 	return b, stop, closes
 }
 
-// unquote narrows a word to the code between its backquotes, and a call to the function. It reports whether that can be a
-// name; a command and a value can't.
+// unquote narrows a word to the code in its backquotes. It reports whether that can be a name; a command and a value can't.
 func (r *reader) unquote(w *word) bool {
 	text := r.text[w.start:w.end]
 	w.possessive = strings.HasSuffix(text, "'s")
 	text = text[1:]
 	text = text[:strings.IndexByte(text, '`')]
-	if n := strings.IndexByte(text, '('); n > 0 {
+	if n := strings.IndexByte(text, '('); n > 0 { // a call is the function
 		text = text[:n]
 	}
 	w.start++
 	w.end = w.start + len(text)
 	w.code = !strings.ContainsAny(text, " \t{}=\"'")
 	return w.code
-}
-
-// bodyStart returns the offset of the user's words after "User: ".
-func (r *reader) bodyStart() int {
-	if strings.HasPrefix(r.text, "User: ") {
-		return len("User: ")
-	}
-	return 0
 }
 
 // quotes reports whether the text after a single quotation mark is a quotation, that is,
