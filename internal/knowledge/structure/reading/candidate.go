@@ -32,7 +32,7 @@ func (r *reader) isPractice(from, to int) bool {
 	}
 	for i := from; i < to; i++ {
 		w := &r.words[i]
-		if w.quoted || w.aside || w.code || w.path {
+		if !w.plain() {
 			continue
 		}
 		at := r.clause(from, i)
@@ -142,34 +142,9 @@ func (r *reader) opening(i, to int) bool {
 	}
 	switch r.words[i].low {
 	case "every", "each", "any", "all":
-		switch r.words[next].low {
-		case "time", "day", "week", "month", "year", "night", "morning", "evening", "now", "of", "the", "good", "done", "set", "right", "in", "that", "this":
-			return false
-		}
-		for j := next + 1; j < min(to, next+5); j++ {
-			if r.words[j].broken {
-				return false
-			}
-			if duties[r.words[j].low] {
-				return true
-			}
-			if (r.words[j].low == "is" || r.words[j].low == "are") && (r.practised(j+1, to) || r.is(j+1, "in", "to")) {
-				return true
-			}
-		}
+		return r.everyDoes(next, to)
 	case "everything", "anything":
-		switch r.words[next].low {
-		case "goes", "runs", "gets", "lands", "passes", "ships", "comes", "starts":
-			return r.has(next+1, to, preposition)
-		case "is":
-			return r.practised(next+1, to)
-		case "else", "that", "in", "on", "under", "with", "new":
-			for j := next + 1; j < min(to, next+6); j++ {
-				if r.words[j].low == "goes" || r.words[j].low == "gets" || r.words[j].low == "stays" || r.words[j].low == "needs" || r.words[j].low == "is" && r.practised(j+1, to) {
-					return true
-				}
-			}
-		}
+		return r.everythingDoes(next, to)
 	case "nothing", "nobody", "none":
 		return r.isPresentAct(next, to)
 	case "no":
@@ -181,6 +156,34 @@ func (r *reader) opening(i, to int) bool {
 		return r.isExclusiveRule(next, to)
 	case "we":
 		return r.isHabit(next, to)
+	}
+	return false
+}
+
+// everyDoes reports whether the words at i, after "every", say what things of a kind must have or do: "release needs a tag".
+func (r *reader) everyDoes(i, to int) bool {
+	if r.is(i, "time", "day", "week", "month", "year", "night", "morning", "evening", "now", "of", "the", "good", "done", "set", "right", "in", "that", "this") {
+		return false
+	}
+	for j := i + 1; j < min(to, i+5) && !r.words[j].broken; j++ {
+		if duties[r.words[j].low] || r.is(j, "is", "are") && (r.practised(j+1, to) || r.is(j+1, "in", "to")) {
+			return true
+		}
+	}
+	return false
+}
+
+// everythingDoes is everyDoes after "everything": "goes through review", "new gets a test".
+func (r *reader) everythingDoes(i, to int) bool {
+	switch r.words[i].low {
+	case "goes", "runs", "gets", "lands", "passes", "ships", "comes", "starts":
+		return r.has(i+1, to, preposition)
+	case "is":
+		return r.practised(i+1, to)
+	case "else", "that", "in", "on", "under", "with", "new":
+		return r.some(i+1, min(to, i+6), func(j int) bool {
+			return r.is(j, "goes", "gets", "stays", "needs") || r.is(j, "is") && r.practised(j+1, to)
+		})
 	}
 	return false
 }
@@ -200,13 +203,8 @@ var practices = analysis.Set(`kept written named spelled spelt reviewed approved
 // isPresentAct reports whether word i is a present verb of something that nobody is to do: goes,
 // touches, pushes.
 func (r *reader) isPresentAct(i, to int) bool {
-	if i >= to {
-		return false
-	}
 	for r.is(i, "else", "except", "ever") {
-		if i++; i >= to {
-			return false
-		}
+		i++
 	}
 	return i+1 < to && presentActs[r.words[i].low]
 }
@@ -226,38 +224,23 @@ func (r *reader) bans(i, to int) bool {
 	if r.is(i, "new") {
 		return to-i >= 2 && strings.HasSuffix(r.words[i+1].low, "s")
 	}
-	low := r.words[i].low
-	if !strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ing") && !r.words[i].entry.is(product) || low == "worries" || low == "thanks" || low == "news" || low == "plans" || low == "changes" || low == "signs" || low == "issues" || low == "problems" {
+	if !fits(r.words[i].low, strings.HasSuffix, "s", "ing") && !r.words[i].entry.is(product) || r.is(i, "worries", "thanks", "news", "plans", "changes", "signs", "issues", "problems") {
 		return false
 	}
-	for j := i + 1; j < to; j++ {
-		switch r.words[j].low {
-		case "after", "before", "during", "without", "until", "unless", "outside":
-			return true
-		}
-	}
-	return false
+	return r.later(i, to, "after", "before", "during", "without", "until", "unless", "outside")
 }
 
 // isExclusiveRule reports whether the words after an "only" at the start of a clause set a rule:
 // "only the release bot pushes tags".
 func (r *reader) isExclusiveRule(i, to int) bool {
-	if i >= to || isFigure(r.words[i].low) {
+	if i >= to || isFigure(r.words[i].low) || r.is(i, "if", "when", "because", "problem", "thing", "downside", "issue", "question", "then", "after", "one", "a", "an", "then,") {
 		return false
 	}
-	switch r.words[i].low {
-	case "if", "when", "because", "problem", "thing", "downside", "issue", "question", "then", "after", "one", "a", "an", "then,":
-		return false
-	}
-	for j := i + 1; j < min(to, i+6); j++ {
-		w := &r.words[j]
-		if w.broken {
-			return false
-		}
-		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
+	for j := i + 1; j < min(to, i+6) && !r.words[j].broken; j++ {
+		if r.is(j, "is", "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
 			return true
 		}
-		switch w.low {
+		switch r.words[j].low {
 		case "push", "merge", "deploy", "get", "go", "goes", "see", "edit", "approve", "release", "write", "touch", "sign", "belong", "belongs", "talks", "signs", "publish", "counts", "count", "ship":
 			return j+1 < to
 		}
@@ -272,7 +255,7 @@ func (r *reader) everyOne(at, i int) bool {
 		return false
 	}
 	switch w := &r.words[at]; {
-	case w.low == "a" || w.low == "an" || w.low == "every" || w.low == "each" || w.low == "any" || w.low == "all" || w.low == "new":
+	case r.is(at, "a", "an", "every", "each", "any", "all", "new"):
 		return i-at > 1
 	case w.entry.is(determiner|first|second|third|neuter|plural) || w.possessive || w.entry.is(function):
 		return false
@@ -331,8 +314,7 @@ func (r *reader) cue(at, i, to int) bool {
 	return r.everyAct(at, i, to)
 }
 
-// everyAct reports whether the verb at i says what all things of a kind do or need: "releases start with a tag", "every
-// commit carries a sign-off", "security comes first".
+// everyAct reports whether the verb at i says what all things of a kind do: "releases start with a tag", "tests come first".
 func (r *reader) everyAct(at, i, to int) bool {
 	switch r.words[i].low {
 	case "need", "needs", "require", "requires":
@@ -351,8 +333,7 @@ func (r *reader) everyAct(at, i, to int) bool {
 	return false
 }
 
-// staysFixed reports whether a thing stays in a state, with "stays" at i: "the schema stays frozen", "invoices stay in
-// cents", "the gateway stays C++17".
+// staysFixed reports whether a thing stays as it is, with "stays" at i: "invoices stay in cents", "the gateway stays C++17".
 func (r *reader) staysFixed(at, i, to int) bool {
 	if i+1 >= to || !r.isNounSubject(at, i) || !r.regulated(at, i) {
 		return false
@@ -392,8 +373,7 @@ func (r *reader) isLeftAlone(i int) bool {
 	return r.is(i-1, "are", "is") && (r.is(i+1, "alone") || r.is(i+1, "as") && r.is(i+3, "are", "is"))
 }
 
-// demands reports whether a number of something, or somebody's consent, follows the verb at i: "releases need two reviews",
-// "a refund requires a receipt".
+// demands reports whether a number or somebody's consent follows the verb at i: "releases need two reviews", "a refund needs a receipt".
 func (r *reader) demands(at, i, to int) bool {
 	if i+1 >= to {
 		return false
@@ -405,8 +385,7 @@ func (r *reader) demands(at, i, to int) bool {
 	return isFigure(next.low) || consents[next.low] || next.low == "at" && r.is(i+2, "least")
 }
 
-// receives reports whether the words after "get" at i say what is done or given: "PRs get squashed", "refunds get two
-// approvals". A number of years is an age or a sentence.
+// receives reports whether the words after "get" at i say what is done or given, but no age: "PRs get squashed", "refunds get two approvals".
 func (r *reader) receives(i, to int) bool {
 	return r.practised(i+1, to) || i+1 < to && isFigure(r.words[i+1].low) && !strings.HasPrefix(r.word(i+2), "year")
 }
@@ -420,13 +399,12 @@ func (r *reader) takesWay(at, i, to int) bool {
 	return r.is(i+1, "first") || i+2 < to && r.is(i+1, "out", "through", "via", "into", "under", "behind", "live", "straight")
 }
 
-// isHandled reports whether the participle after "is" at i says what is done to any thing of a kind: "a release is tagged".
+// isHandled reports whether the words after "is" at i say what is done to all things of a kind: "a release is tagged".
 func (r *reader) isHandled(at, i, to int) bool {
 	return r.is(at, "a") && r.practised(i+1, to) && r.everyOne(at, i)
 }
 
-// areHandled reports whether a participle and how it is done follow "are" at i: "amounts are kept in cents", "tags are
-// signed only by the bot".
+// areHandled reports whether the words after "are" at i say how things are done: "amounts are kept in cents".
 func (r *reader) areHandled(at, i, to int) bool {
 	if !r.practised(i+1, to) || !r.everyOne(at, i) {
 		return false
@@ -439,8 +417,7 @@ func (r *reader) endsUntouched(to int) bool {
 	return r.is(to-1, "alone", "untouched", "intact") || r.is(to-1, "is") && r.is(to-2, "as")
 }
 
-// boundsNumber reports whether the words at i give what a thing does an upper bound: "a job takes at most five minutes",
-// "the cache holds no more than 100 entries".
+// boundsNumber reports whether "most" or "more" at i bounds what a thing does: "a job takes at most five minutes".
 func (r *reader) boundsNumber(at, i, to int) bool {
 	atMost := r.is(i, "most") && r.is(i-1, "at")
 	noMore := r.is(i, "more", "longer") && r.is(i-1, "no") && r.is(i+1, "than")
@@ -500,13 +477,10 @@ func (r *reader) isRestriction(at, i, to int) bool {
 		return false
 	}
 	if i+1 >= to || r.words[i+1].broken {
-		return r.is(i-2, "for") || r.is(i-3, "for") || r.is(i-2, "in", "via", "through")
+		return r.is(i-2, "for", "in", "via", "through") || r.is(i-3, "for")
 	}
-	switch r.words[i+1].low {
-	case "in", "on", "from", "by", "via", "through", "for", "after", "to", "with", "when", "over", "inside", "during", "behind", "under":
-		return true
-	}
-	return r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
+	return r.is(i+1, "in", "on", "from", "by", "via", "through", "for", "after", "to", "with", "when", "over", "inside", "during", "behind", "under") ||
+		r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
 }
 
 // saysClosed reports whether the clause says that a thing is frozen, deprecated or reserved.
@@ -534,13 +508,8 @@ func (r *reader) saysClosed(at, i, to int) bool {
 // withheld reports whether the clause, with the negation at i, says what a thing does not do
 // on purpose: leave the EU, ship without a review.
 func (r *reader) withheld(at, i, to int) bool {
-	end := i // of the subject
-	if r.is(i, "not") {
-		if end--; !r.is(end, "do", "does") {
-			return false
-		}
-	}
-	if i+2 >= to || !r.isNounSubject(at, end) || !r.regulated(at, i) {
+	not := r.is(i, "not")
+	if i+2 >= to || not && !r.is(i-1, "do", "does") || !r.isNounSubject(at, i) && !(not && r.isNounSubject(at, i-1)) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.words[i+1].low {

@@ -39,8 +39,7 @@ func (r *reader) isHabit(i, to int) bool {
 	return false
 }
 
-// afterNegation returns the index of the word after a negation at i: "don't", "never", "do not", "no longer". It is i if
-// there is none.
+// afterNegation returns the index after the negation at i: "don't", "never", "do not", "no longer". It is i if there is none.
 func (r *reader) afterNegation(i int) int {
 	switch {
 	case r.is(i, "don't", "never"):

@@ -51,11 +51,7 @@ func (r *reader) rules(from, to int) bool {
 		return false
 	}
 	for i := from; i < to; i++ {
-		w := &r.words[i]
-		if w.quoted || w.aside || w.code || w.path {
-			continue
-		}
-		if r.regulates(from, i, to) || r.commands(from, i, to) {
+		if r.words[i].plain() && (r.regulates(from, i, to) || r.commands(from, i, to)) {
 			return true
 		}
 	}
@@ -100,8 +96,7 @@ func (r *reader) commands(from, i, to int) bool {
 	return r.foreign(from, i, to)
 }
 
-// mayOnly reports whether the "may" at i permits only one thing, or forbids one: "the worker may only read", "tokens may
-// not be shared", "only the worker may write".
+// mayOnly reports whether the "may" at i permits one thing alone, or forbids one: "workers may only read", "keys may not be shared".
 func (r *reader) mayOnly(from, i, to int) bool {
 	exclusive := r.is(r.clause(from, i), "only")
 	if (exclusive || r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
@@ -110,7 +105,7 @@ func (r *reader) mayOnly(from, i, to int) bool {
 	return exclusive && r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)
 }
 
-// hasDuty reports whether a thing has to do something, with "has" at i, and not just once: "the worker has to log it".
+// hasDuty reports whether a thing has to do something, with "has" at i, and not once: "the worker has to log it".
 func (r *reader) hasDuty(from, i, to int) bool {
 	return r.is(i+1, "to") && !r.is(i+2, "do") && r.isNounSubject(from, i) && r.regulated(from, i) && !r.due(i, to) && !r.negated(from, i) && !r.anyOf(from, i, "if")
 }
@@ -126,15 +121,13 @@ func (r *reader) isRequired(from, i, to int) bool {
 	return i+1 == to || r.words[i+1].broken || r.is(i+1, "to", "for", "on")
 }
 
-// admitsNone reports whether the sentence begins with the "no" at i and has an exception: "no deploys without a review", "no
-// emojis please".
+// admitsNone reports whether the "no" at i begins a ban: "no deploys without a review", "no emojis please".
 func (r *reader) admitsNone(from, i, to int) bool {
 	opens := i == from || i == from+1 && r.is(from, "please")
 	return opens && r.voice != person && r.later(from-1, to, "without", "please") && !r.has(from, to, auxiliary)
 }
 
-// staysWithin reports whether a thing stays at i within a limit, or on a named thing: "latency stays below 50 ms", "the
-// ledger stays on PostgreSQL".
+// staysWithin reports whether "stays" at i states a limit, or what a thing runs on: "latency stays below 50 ms".
 func (r *reader) staysWithin(from, i, to int) bool {
 	if i+2 >= to || !r.is(i+1, "on", "below", "under", "within") || r.at(i+2) == nil && !number(r.words[i+2].low) {
 		return false
@@ -271,13 +264,9 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 	}
 	at := r.clause(from, i)
 	for j := at; j < i && j < at+3; j++ {
-		switch r.words[j].low {
-		case "nobody", "nothing", "none", "no":
-			return true
-		case "and", "but", "so", "that", "because":
-			continue
+		if !r.is(j, "and", "but", "so", "that", "because") {
+			return r.is(j, "nobody", "nothing", "none", "no")
 		}
-		return false
 	}
 	return false
 }
@@ -376,8 +365,7 @@ func (r *reader) isGameRule(from, i int) bool {
 	return r.voice == user && i > from && r.words[i-1].entry.is(second) && r.is(from, "in") && r.words[from+1].upper
 }
 
-// supposesState reports whether "must be" at i is a supposition or a feeling: "it must be the cache", "must be hot in there",
-// "you must be tired".
+// supposesState reports whether "must be" at i is a guess or a feeling: "it must be the cache", "you must be tired".
 func (r *reader) supposesState(from, i, to int) bool {
 	if r.words[to-1].stop == '!' || feelings[r.word(i+2)] {
 		return true
@@ -448,10 +436,7 @@ func (r *reader) isNounSubject(from, i int) bool {
 // hasPresentVerb reports whether the clause before i has a present verb: is, are.
 func (r *reader) hasPresentVerb(from, i int) bool {
 	at := r.clause(from, i)
-	if r.has(at, i, past) || r.has(at, i, first|third) {
-		return false
-	}
-	return r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
+	return !r.has(at, i, past|first|third) && r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
 }
 
 // adverbFree reports whether the word before i does not weaken it, as in "is required".
@@ -487,11 +472,9 @@ func (r *reader) isConduct(primary *found) bool {
 	for from := r.body; from < len(r.words); from = r.end(from) {
 		to := r.end(from)
 		for i := from; i < to; i++ {
-			w := &r.words[i]
-			if !behaviours[w.low] || !r.orders(from, i) && !r.forbidden(from, i) {
-				continue
+			if behaviours[r.words[i].low] && (r.orders(from, i) || r.forbidden(from, i)) {
+				return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 			}
-			return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 		}
 	}
 	return false

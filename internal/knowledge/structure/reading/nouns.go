@@ -64,8 +64,8 @@ func (r *reader) articled(i, to int) (int, *found) {
 	return to, nil
 }
 
-// nounsEnd returns the end of the noun phrase at word i, and the name that it ends with, if there is one. acts reports
-// whether a word ends it that is a verb only by its place; see does.
+// nounsEnd returns the end of the noun phrase at word i, and the name that ends it, if there is one. acts reports whether a
+// verb ends it that only its place reveals; see does.
 func (r *reader) nounsEnd(i, to int) (j int, acts bool, name *found) {
 	for j = i; j < min(to, i+6) && r.words[j].nameable(); j++ {
 		w := &r.words[j]

@@ -49,14 +49,8 @@ func (r *reader) isBaseVerb(i int) bool {
 	if w.broken || n < 2 || w.code || w.entry.is(function|past|adjective) || w.entry.is(finite) && !w.entry.is(verb|common) {
 		return false
 	}
-	if w.entry.is(verb) {
-		return true
-	}
-	switch {
-	case n > 4 && (w.low[n-2:] == "ed" || w.low[n-3:] == "ing" || w.low[n-2:] == "ly"), w.low[n-1] == 's' && w.low[n-2] != 's', w.upper:
-		return false
-	}
-	return true
+	otherForm := n > 4 && fits(w.low, strings.HasSuffix, "ed", "ing", "ly") || w.low[n-1] == 's' && w.low[n-2] != 's'
+	return w.entry.is(verb) || !otherForm && !w.upper
 }
 
 // isStandingOrder reports whether never or always at i is part of an order or an agreement,
@@ -105,24 +99,18 @@ func (r *reader) ordered(from, i, next int) bool {
 
 // participle reports whether word i is a participle: logged, written.
 func (r *reader) participle(i int) bool {
-	if i >= len(r.words) {
-		return false
-	}
-	w := &r.words[i]
-	n := len(w.low)
-	if n > 3 && w.low[n-2:] == "ed" {
-		return true
-	}
-	return r.is(i, "written", "sent", "kept", "put", "stored", "read", "run", "set", "given", "taken", "held", "built", "shown", "overwritten",
-		"reset", "rewritten", "left", "made", "done")
+	low := r.word(i)
+	return len(low) > 3 && strings.HasSuffix(low, "ed") || irregular[low]
 }
+
+var irregular = analysis.Set("written sent kept put stored read run set given taken held built shown overwritten reset rewritten left made done")
 
 // forbids reports whether the negation at i is a prohibition: "do not deploy".
 func (r *reader) forbids(from, i, to int) bool {
 	at, next := i, i+1
 	if r.words[i].low == "not" {
 		if !r.is(i-1, "do") {
-			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
+			return r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
 		}
 		at = i - 1
 	}
@@ -136,13 +124,8 @@ func (r *reader) forbids(from, i, to int) bool {
 		if r.voice == user && next+1 < len(r.words) && !r.words[next+1].broken && r.words[next+1].entry.is(neuter) && !r.words[next+1].entry.is(determiner) { // "don't take it over"
 			return false
 		}
-		switch r.words[next].low {
-		case "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@":
-			if r.words[next].stop != 0 || next+1 == to || r.is(next+1, "me", "us") {
-				return false
-			}
-		}
-		return true
+		idle := r.is(next, "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@") // "don't ask!", "don't judge me"
+		return !idle || r.words[next].stop == 0 && next+1 < to && !r.is(next+1, "me", "us")
 	}
 	prev := &r.words[at-1]
 	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && r.later(i, to, "without", "before")
@@ -188,8 +171,7 @@ func (r *reader) regulates(from, i, to int) bool {
 	return false
 }
 
-// isToBe reports whether "is" or "are" at i says what is to be done: "keys are not to be shared", "nothing is ever deleted
-// by hand".
+// isToBe reports whether "is" or "are" at i says what is to be done: "keys are not to be shared", "nothing is ever deleted".
 func (r *reader) isToBe(from, at, i int) bool {
 	if r.is(i, "is") && r.is(at, "nothing") && r.is(i+1, "ever", "to") {
 		return true
@@ -229,8 +211,7 @@ func (r *reader) rulesOut(i int) bool {
 	return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i, "in") && r.is(i+2, "case") || r.is(i, "on") && r.is(i+2, "account"))
 }
 
-// mayAtMost reports whether the "may" at i permits a number at most: "a batch may be no more than 50 rows", "at most 3 jobs
-// may run".
+// mayAtMost reports whether the "may" at i permits a number at most: "it may be no more than 5", "at most 3 jobs may run".
 func (r *reader) mayAtMost(at, i, to int) bool {
 	if r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more")) {
 		return true
@@ -266,10 +247,7 @@ func (r *reader) obligesWhoever(i, to int) bool {
 // recurs reports whether a sentence ends with recurring days: "on Fridays", "at
 // weekends". "On Friday" is a single day, which a report may be about.
 func (r *reader) recurs(i, to int) bool {
-	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
-		return false
-	}
-	return r.is(to-1, "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays")
+	return to-i >= 4 && r.words[to-2].entry.is(preposition) && r.is(to-1, "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays")
 }
 
 // numberFollows reports whether one of the next three words is a number.
@@ -304,10 +282,7 @@ func (r *reader) commandsGerman(from, i, to int) bool {
 	case "muss", "müssen": // not: ich muss, das muss an … liegen
 		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein", "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
 	case "darf", "dürfen":
-		if r.is(i+1, "man") && r.is(i+2, "ja") {
-			return false
-		}
-		return !r.around(from, i, "ich", "du") && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
+		return !r.around(from, i, "ich", "du") && !(r.is(i+1, "man") && r.is(i+2, "ja")) && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
 	case "nie", "niemals":
 		return (i == from || please) && r.german(to-1) && !r.has(i, to, first)
 	case "immer":

@@ -169,10 +169,9 @@ func (r *reader) aboutClause(from, to int) found {
 	return f
 }
 
-// aboutSpeaker is about for a sentence whose subject is "I". A task that is left open says more than the person who is to
-// do it.
+// aboutSpeaker is about for a sentence whose subject is "I".
 func (r *reader) aboutSpeaker(from, to int) found {
-	if r.isOpenTask() {
+	if r.isOpenTask() { // the task says more than the person who is to do it
 		if f := r.firstNamed(from, to); f.Name != "" {
 			return f
 		}
@@ -369,8 +368,8 @@ func (r *reader) pronounAt(i, to int) subject {
 	return absent
 }
 
-// afterOpening returns the index after what is at word i and can precede a subject: "please", "but", "the", "when asked, ".
-// It is i if nothing of that kind is there.
+// afterOpening returns the index after "please", "but", "the", "when asked, " or what else may precede a subject at word i;
+// i if there is nothing.
 func (r *reader) afterOpening(i, to int) int {
 	w := &r.words[i]
 	switch f := r.at(i); {
