@@ -134,9 +134,8 @@ func (l *lookup) isKnown(k int) bool { return l.answers[k] && canonical(l.names[
 // best returns the number of the longest known name of those from k on that begin with one word, -1 for none, and the next number.
 func (l *lookup) best(k int) (best, next int) {
 	best, from := -1, l.grams[k].from
-	free := l.r.at(from) == nil
 	for ; k < len(l.grams) && l.grams[k].from == from; k++ {
-		if free && l.isKnown(k) && (best < 0 || l.grams[k].to > l.grams[best].to) {
+		if l.isKnown(k) && l.r.at(from) == nil && (best < 0 || l.grams[k].to > l.grams[best].to) {
 			best = k
 		}
 	}
