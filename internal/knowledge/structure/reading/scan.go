@@ -40,12 +40,15 @@ func (w *word) nameable() bool {
 func (r *reader) scan() {
 	s := scanner{reader: r, opens: true}
 	for i := 0; i < len(r.text) && len(r.words) < maxWords; {
-		s.beginLine(i)
-		if blank(r.text[i]) {
-			s.endParagraph(i)
+		c := r.text[i]
+		if blank(c) {
+			if c == '\n' {
+				s.endLine(i)
+			}
 			i++
 			continue
 		}
+		s.cited = s.cited || c == '>' && s.beginsCitation(i)
 		end, code := r.token(i)
 		s.add(i, end, code)
 		i = end
@@ -61,25 +64,18 @@ type scanner struct {
 	cited         bool // the line is a quotation that begins with >
 }
 
-// beginLine notes where a line ends, and where a quoted one begins.
-func (s *scanner) beginLine(i int) {
-	switch text := s.text; text[i] {
-	case '\n':
-		s.cited = false
-	case '>':
-		s.cited = s.cited || (i == 0 || text[i-1] == '\n' || i == len("User: ") && strings.HasPrefix(text, "User: ")) && strings.HasPrefix(text[i+1:], " ")
+// endLine ends a quoted line, and the sentence before an empty line, a heading and a list's item.
+func (s *scanner) endLine(i int) {
+	s.cited = false
+	if i+1 < len(s.text) && !s.opens && strings.IndexByte("\n-*#", s.text[i+1]) >= 0 {
+		s.sentence, s.opens = s.sentence+1, true
 	}
 }
 
-// endParagraph ends the sentence at an empty line, and before a heading or a list's item.
-func (s *scanner) endParagraph(i int) {
-	if s.opens || s.text[i] != '\n' || i+1 == len(s.text) {
-		return
-	}
-	switch s.text[i+1] {
-	case '\n', '-', '*', '#':
-		s.sentence, s.opens = s.sentence+1, true
-	}
+// beginsCitation reports whether the > at i begins a quoted line.
+func (s *scanner) beginsCitation(i int) bool {
+	text := s.text
+	return (i == 0 || text[i-1] == '\n' || i == len("User: ") && strings.HasPrefix(text, "User: ")) && strings.HasPrefix(text[i+1:], " ")
 }
 
 // token returns the end of the word at byte i, marks included, and whether it begins with code in backquotes.
