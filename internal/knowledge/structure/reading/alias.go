@@ -59,22 +59,13 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 	switch r.words[i].low {
 	case "aka", "a.k.a", "alias":
 		return i, i + 1, false
-	case "called", "known", "named":
-		k := i + 1
-		if r.words[i].low == "known" {
-			if !r.is(k, "as") {
-				return 0, 0, false
-			}
-			k++
+	case "called", "named":
+		if b := r.alsoBefore(from, i); b > 0 {
+			return b, i + 1, false
 		}
-		for b := i - 1; b > from && b >= i-3; b-- {
-			switch r.words[b].low {
-			case "also", "sometimes", "otherwise", "internally", "formerly", "previously":
-				for r.is(b-1, "is", "was", "which", "and") {
-					b--
-				}
-				return b, k, false
-			}
+	case "known":
+		if b := r.alsoBefore(from, i); b > 0 && r.is(i+1, "as") {
+			return b, i + 2, false
 		}
 	case "formerly", "previously":
 		if !r.is(i+1, "called", "known", "named") && r.words[i].broken && i+1 < to && !r.words[i+1].entry.is(function|past|finite|verb) {
@@ -89,21 +80,16 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 			return i, i + 2, true
 		}
 	case "name":
-		if r.is(i-1, "another", "nickname", "old", "other") && r.is(i+1, "for", "of") && (r.is(i-2, "is") || r.is(i-2, "the") && r.is(i-3, "is")) {
-			k := i - 2
-			if r.is(k, "the") {
-				k--
-			}
-			return k, i + 2, true
+		b := i - 2
+		if r.is(b, "the") {
+			b--
 		}
-	case "call", "calls", "say", "says": // "the ledger, which we call bookkeeper"
-		for b := i - 1; b > from && b >= i-8; b-- {
-			if r.words[b].low == "which" && r.words[b].broken {
-				return b, i + 1, false
-			}
-			if r.text[r.words[b].start-1] == '(' && r.words[b].entry.is(plural) && b == i-1 {
-				return b, i + 1, false
-			}
+		if r.is(i-1, "another", "nickname", "old", "other") && r.is(b, "is") && r.is(i+1, "for", "of") {
+			return b, i + 2, true
+		}
+	case "call", "calls", "say", "says":
+		if b := r.beforeWeCall(from, i); b > 0 {
+			return b, i + 1, false
 		}
 	case "genannt": // "das Hauptbuch, auch Ledger genannt"
 		for b := i - 2; b > from && b >= i-4; b-- {
@@ -113,6 +99,29 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// alsoBefore returns the start of "which is also", "formerly" or a similar phrase before "called" at i; 0 if there is none.
+func (r *reader) alsoBefore(from, i int) int {
+	for b := i - 1; b > from && b >= i-3; b-- {
+		if r.is(b, "also", "sometimes", "otherwise", "internally", "formerly", "previously") {
+			for r.is(b-1, "is", "was", "which", "and") {
+				b--
+			}
+			return b
+		}
+	}
+	return 0
+}
+
+// beforeWeCall returns the start of ", which we call" or "(we call" before "call" at i; 0 if there is neither.
+func (r *reader) beforeWeCall(from, i int) int {
+	for b := i - 1; b > from && b >= i-8; b-- {
+		if r.words[b].low == "which" && r.words[b].broken || b == i-1 && r.words[b].entry.is(plural) && r.text[r.words[b].start-1] == '(' {
+			return b
+		}
+	}
+	return 0
 }
 
 // nameBefore returns the name that ends before word i.

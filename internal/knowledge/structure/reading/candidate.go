@@ -32,7 +32,7 @@ func (r *reader) isPractice(from, to int) bool {
 	}
 	for i := from; i < to; i++ {
 		w := &r.words[i]
-		if w.quoted || w.aside || w.code || w.path {
+		if !w.plain() {
 			continue
 		}
 		at := r.clause(from, i)
@@ -142,34 +142,9 @@ func (r *reader) opening(i, to int) bool {
 	}
 	switch r.words[i].low {
 	case "every", "each", "any", "all":
-		switch r.words[next].low {
-		case "time", "day", "week", "month", "year", "night", "morning", "evening", "now", "of", "the", "good", "done", "set", "right", "in", "that", "this":
-			return false
-		}
-		for j := next + 1; j < min(to, next+5); j++ {
-			if r.words[j].broken {
-				return false
-			}
-			if duties[r.words[j].low] {
-				return true
-			}
-			if (r.words[j].low == "is" || r.words[j].low == "are") && (r.practised(j+1, to) || r.is(j+1, "in", "to")) {
-				return true
-			}
-		}
+		return r.everyDoes(next, to)
 	case "everything", "anything":
-		switch r.words[next].low {
-		case "goes", "runs", "gets", "lands", "passes", "ships", "comes", "starts":
-			return r.has(next+1, to, preposition)
-		case "is":
-			return r.practised(next+1, to)
-		case "else", "that", "in", "on", "under", "with", "new":
-			for j := next + 1; j < min(to, next+6); j++ {
-				if r.words[j].low == "goes" || r.words[j].low == "gets" || r.words[j].low == "stays" || r.words[j].low == "needs" || r.words[j].low == "is" && r.practised(j+1, to) {
-					return true
-				}
-			}
-		}
+		return r.everythingDoes(next, to)
 	case "nothing", "nobody", "none":
 		return r.isPresentAct(next, to)
 	case "no":
@@ -181,6 +156,34 @@ func (r *reader) opening(i, to int) bool {
 		return r.isExclusiveRule(next, to)
 	case "we":
 		return r.isHabit(next, to)
+	}
+	return false
+}
+
+// everyDoes reports whether the words at i, after "every", say what things of a kind must have or do: "release needs a tag".
+func (r *reader) everyDoes(i, to int) bool {
+	if r.is(i, "time", "day", "week", "month", "year", "night", "morning", "evening", "now", "of", "the", "good", "done", "set", "right", "in", "that", "this") {
+		return false
+	}
+	for j := i + 1; j < min(to, i+5) && !r.words[j].broken; j++ {
+		if duties[r.words[j].low] || r.is(j, "is", "are") && (r.practised(j+1, to) || r.is(j+1, "in", "to")) {
+			return true
+		}
+	}
+	return false
+}
+
+// everythingDoes is everyDoes after "everything": "goes through review", "new gets a test".
+func (r *reader) everythingDoes(i, to int) bool {
+	switch r.words[i].low {
+	case "goes", "runs", "gets", "lands", "passes", "ships", "comes", "starts":
+		return r.has(i+1, to, preposition)
+	case "is":
+		return r.practised(i+1, to)
+	case "else", "that", "in", "on", "under", "with", "new":
+		return r.some(i+1, min(to, i+6), func(j int) bool {
+			return r.is(j, "goes", "gets", "stays", "needs") || r.is(j, "is") && r.practised(j+1, to)
+		})
 	}
 	return false
 }
@@ -200,13 +203,8 @@ var practices = analysis.Set(`kept written named spelled spelt reviewed approved
 // isPresentAct reports whether word i is a present verb of something that nobody is to do: goes,
 // touches, pushes.
 func (r *reader) isPresentAct(i, to int) bool {
-	if i >= to {
-		return false
-	}
 	for r.is(i, "else", "except", "ever") {
-		if i++; i >= to {
-			return false
-		}
+		i++
 	}
 	return i+1 < to && presentActs[r.words[i].low]
 }
@@ -226,127 +224,28 @@ func (r *reader) bans(i, to int) bool {
 	if r.is(i, "new") {
 		return to-i >= 2 && strings.HasSuffix(r.words[i+1].low, "s")
 	}
-	low := r.words[i].low
-	if !strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ing") && !r.words[i].entry.is(product) || low == "worries" || low == "thanks" || low == "news" || low == "plans" || low == "changes" || low == "signs" || low == "issues" || low == "problems" {
+	if !fits(r.words[i].low, strings.HasSuffix, "s", "ing") && !r.words[i].entry.is(product) || r.is(i, "worries", "thanks", "news", "plans", "changes", "signs", "issues", "problems") {
 		return false
 	}
-	for j := i + 1; j < to; j++ {
-		switch r.words[j].low {
-		case "after", "before", "during", "without", "until", "unless", "outside":
-			return true
-		}
-	}
-	return false
+	return r.later(i, to, "after", "before", "during", "without", "until", "unless", "outside")
 }
 
 // isExclusiveRule reports whether the words after an "only" at the start of a clause set a rule:
 // "only the release bot pushes tags".
 func (r *reader) isExclusiveRule(i, to int) bool {
-	if i >= to || isFigure(r.words[i].low) {
+	if i >= to || isFigure(r.words[i].low) || r.is(i, "if", "when", "because", "problem", "thing", "downside", "issue", "question", "then", "after", "one", "a", "an", "then,") {
 		return false
 	}
-	switch r.words[i].low {
-	case "if", "when", "because", "problem", "thing", "downside", "issue", "question", "then", "after", "one", "a", "an", "then,":
-		return false
-	}
-	for j := i + 1; j < min(to, i+6); j++ {
-		w := &r.words[j]
-		if w.broken {
-			return false
-		}
-		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
+	for j := i + 1; j < min(to, i+6) && !r.words[j].broken; j++ {
+		if r.is(j, "is", "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
 			return true
 		}
-		switch w.low {
+		switch r.words[j].low {
 		case "push", "merge", "deploy", "get", "go", "goes", "see", "edit", "approve", "release", "write", "touch", "sign", "belong", "belongs", "talks", "signs", "publish", "counts", "count", "ship":
 			return j+1 < to
 		}
 	}
 	return false
-}
-
-// isHabit reports whether the words at i, after "we", describe a habit.
-func (r *reader) isHabit(i, to int) bool {
-	for r.is(i, "all", "also", "generally") {
-		i++
-	}
-	if i >= to {
-		return false
-	}
-	negated := false
-	switch r.words[i].low {
-	case "only", "strictly", "exclusively":
-		return i+1 < to && r.isBaseVerb(i+1) && !conversational[r.words[i+1].low] && !r.isSingleDate(i, to)
-	case "don't", "never":
-		negated, i = true, i+1
-	case "do":
-		if r.is(i+1, "not") {
-			negated, i = true, i+2
-		}
-	case "no":
-		if r.is(i+1, "longer") {
-			negated, i = true, i+2
-		}
-	}
-	if i >= to {
-		return false
-	}
-	low := r.words[i].low
-	if negated {
-		switch low {
-		case "remember", "understand", "expect", "agree", "recall", "mean", "live", "work", "meet", "talk", "speak":
-			return false
-		}
-		return r.isBaseVerb(i) && !conversational[low] && i+1 < to
-	}
-	if r.isSingleDate(i, to) {
-		return false
-	}
-	if i+1 < to && strings.HasSuffix(r.words[i+1].low, "ing") {
-		return false
-	}
-	switch low {
-	case "use", "run", "store", "track", "measure", "test", "order", "go", "stick", "treat", "avoid", "prefer", "insist":
-		if low == "stick" || low == "treat" || low == "avoid" || low == "prefer" || low == "insist" {
-			return i+1 < to
-		}
-		return r.anyOf(i+1, to, "instead", "only", "not", "never", "rather", "through", "via", "exclusively", "everywhere", "before", "without")
-	case "pin", "write", "name", "prefix", "squash", "rebase", "merge", "sign", "rotate", "tag", "log", "cap", "round", "document", "version", "format", "encrypt", "redact",
-		"mask", "hash", "commit", "branch", "bump", "freeze", "backport", "quote", "validate", "expose":
-		return r.has(i+1, to, preposition) && !r.has(i+1, to, calendar) || r.restricts(i+1, to)
-	case "keep":
-		return r.has(i+1, to, preposition) && !r.has(i+1, to, calendar) && !r.words[i+1].entry.is(determiner) || r.restricts(i+1, to)
-	case "release", "ship", "deploy", "review", "bill", "charge", "invoice", "refund", "pay", "publish", "label", "leave", "send", "put", "report": // without a word that restricts it, only what happens
-		return r.restricts(i+1, to)
-	}
-	return false
-}
-
-// restricts reports whether the words at i, after a verb, or the clause after them restrict what is done: "only", "not",
-// "instead". "Every Monday" and "the first" only say when.
-func (r *reader) restricts(i, to int) bool {
-	end := r.clauseEnd(i, to)
-	return r.some(i, min(end+1, to), func(j int) bool {
-		switch r.words[j].low {
-		case "instead", "only", "not", "never", "rather", "until", "as":
-			return true
-		case "every", "each":
-			return !r.has(j+1, min(j+3, to), calendar) && !periods[r.word(j+1)]
-		case "first":
-			return !r.words[j-1].entry.is(determiner)
-		}
-		return false
-	})
-}
-
-var periods = analysis.Set("quarter night morning afternoon evening hour minute summer winter spring autumn time other few")
-
-// isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
-func (r *reader) isSingleDate(from, to int) bool {
-	return r.some(from, to, func(i int) bool {
-		w := &r.words[i]
-		return w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && !r.is(i, "may", "utc", "am", "pm", "cet", "gmt")
-	})
 }
 
 // everyOne reports whether the subject words[at:i] means any of its kind: a bare plural, or
@@ -356,7 +255,7 @@ func (r *reader) everyOne(at, i int) bool {
 		return false
 	}
 	switch w := &r.words[at]; {
-	case w.low == "a" || w.low == "an" || w.low == "every" || w.low == "each" || w.low == "any" || w.low == "all" || w.low == "new":
+	case r.is(at, "a", "an", "every", "each", "any", "all", "new"):
 		return i-at > 1
 	case w.entry.is(determiner|first|second|third|neuter|plural) || w.possessive || w.entry.is(function):
 		return false
@@ -376,97 +275,164 @@ func (r *reader) everyOne(at, i int) bool {
 // cue reports whether the verb or adverb at word i makes a rule of the clause that begins at
 // at.
 func (r *reader) cue(at, i, to int) bool {
-	w := &r.words[i]
-	switch w.low {
+	switch r.words[i].low {
 	case "until", "till":
 		return r.lastsUntil(at, i)
 	case "stays", "stay", "remains", "remain":
-		if !r.isNounSubject(at, i) || !r.regulated(at, i) || i+1 >= to {
-			return false
-		}
-		switch r.words[i+1].low {
-		case "on", "below", "under", "within", "above", "out", "off", "frozen", "pinned", "locked", "read-only", "private", "internal", "disabled", "enabled", "as":
-			return i+2 < to || r.words[i+1].entry.class&preposition == 0
-		case "with", "put":
-			return true
-		case "in", "behind", "inside":
-			return r.everyOne(at, i) || r.words[at].low == "customer" || r.words[at].low == "personal"
-		default: // the gateway stays C++17
-			f := r.at(i + 1)
-			return f != nil && f.Type != Person
-		}
+		return r.staysFixed(at, i, to)
 	case "staying", "sticking", "keeping":
-		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on", "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)
-	case "allowed", "permitted": // the only thing that is allowed to
-		return r.is(i+1, "to", "in") && r.anyOf(at, i, "only") && !r.has(at, i, past)
+		return r.weAreStaying(at, i, to)
+	case "allowed", "permitted":
+		return r.onlyAllows(at, i)
 	case "agreed":
-		return i == at+1 && r.words[at].entry.is(plural) && r.is(i+1, "not", "that", "to", "on") && !r.isSingleDate(i, to)
+		return r.weAgreed(at, i, to)
 	case "left":
-		return r.is(i-1, "are", "is") && (r.is(i+1, "as") && r.is(i+3, "are") || r.is(i+1, "as") && r.is(i+3, "is") || r.is(i+1, "alone"))
+		return r.isLeftAlone(i)
 	case "approval":
 		return r.is(i-1, "for") && r.anyOf(at, i, "goes", "go")
 	case "no":
 		return i > at && r.words[i-1].low == "so" || i == at && r.bans(i+1, to)
 	case "only":
-		return i > at && r.isRestriction(at, i, to)
-	case "need", "needs", "require", "requires", "get", "gets", "take", "takes":
-		if !r.everyOne(at, i) || i+1 >= to {
-			return false
-		}
-		next := &r.words[i+1]
-		single := r.words[at].low == "a" || r.words[at].low == "an"
-		switch {
-		case w.low[0] == 'n' || w.low[0] == 'r':
-			return isFigure(next.low) || consents[next.low] || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && r.is(i+2, "least")
-		case w.low[0] == 'g':
-			return r.practised(i+1, to) || isFigure(next.low) && !strings.HasPrefix(r.word(i+2), "year")
-		}
-		return false
-	case "start", "begin", "end", "starts", "begins", "ends":
-		return r.everyOne(at, i) && r.is(i+1, "with") && !r.has(i, to, calendar)
-	case "carry", "carries", "comes", "come":
-		if !r.everyOne(at, i) {
-			return false
-		}
-		return w.low[:3] == "car" && i+1 < to && r.words[i+1].entry.is(determiner) || r.is(i+1, "first", "before")
-	case "go", "goes":
-		if !r.everyOne(at, i) && !(w.low == "goes" && i == at+1 && !r.words[at].entry.is(function) && !r.words[at].upper) || i+1 >= to {
-			return false
-		}
-		switch r.words[i+1].low {
-		case "out", "through", "via", "into", "under", "behind", "live", "first", "straight":
-			return i+2 < to || r.is(i+1, "first")
-		}
+		return r.isRestriction(at, i, to)
 	case "are":
-		return r.everyOne(at, i) && r.practised(i+1, to) && (r.anyOf(i+2, to, "only", "as", "never", "not", "instead", "unless", "before") || i+2 < to && r.words[i+2].entry.is(preposition) && r.words[i+2].low != "of") ||
-			r.saysClosed(at, i, to)
+		return r.areHandled(at, i, to) || r.saysClosed(at, i, to)
 	case "is":
-		return r.saysClosed(at, i, to) || r.words[at].low == "a" && r.everyOne(at, i) && r.practised(i+1, to)
-	case "doesn't", "don't", "never":
+		return r.isHandled(at, i, to) || r.saysClosed(at, i, to)
+	case "doesn't", "don't", "never", "not":
 		return r.withheld(at, i, to)
-	case "not":
-		return r.is(i-1, "do", "does") && r.withheld(at, i, to)
-	case "instead", "rather":
-		return r.is(i+1, "of", "than") && r.voice == nobody && r.orders(at, at) && r.words[at].entry.is(verb)
+	case "instead", "rather": // use spaces instead of tabs
+		return r.words[at].entry.is(verb) && r.voice == nobody && r.is(i+1, "of", "than")
 	case "insists", "forbids", "demands":
 		return i > at && !r.words[i-1].entry.is(function)
 	case "insist", "demand":
-		return i > at && r.words[at].entry.is(plural)
+		return r.words[at].entry.is(plural)
 	case "leave", "keep":
-		return r.voice != person && r.orders(at, i) && (r.is(to-1, "alone", "untouched", "intact") || r.is(to-1, "is") && r.is(to-2, "as"))
+		return r.orders(at, i) && r.endsUntouched(to)
 	case "most", "more", "longer":
-		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.numberFollows(i+1, to) {
-			return false
-		}
-		for j := at + 1; j < i; j++ {
-			switch r.words[j].low {
-			case "take", "takes", "get", "gets", "hold", "holds", "allow", "allows", "stay", "stays", "last", "have", "has", "carry", "keep", "retry", "contain":
-				return r.everyOne(at, j) || r.regulated(at, j) && r.isNounSubject(at, j) && r.words[j].low[0] == 's'
-			}
+		return r.boundsNumber(at, i, to)
+	}
+	return r.everyAct(at, i, to)
+}
+
+// everyAct reports whether the verb at i says what all things of a kind do: "releases start with a tag", "tests come first".
+func (r *reader) everyAct(at, i, to int) bool {
+	switch r.words[i].low {
+	case "need", "needs", "require", "requires":
+		return r.everyOne(at, i) && r.demands(at, i, to)
+	case "get", "gets":
+		return r.everyOne(at, i) && r.receives(i, to)
+	case "start", "begin", "end", "starts", "begins", "ends":
+		return r.everyOne(at, i) && r.is(i+1, "with") && !r.has(i, to, calendar)
+	case "carry", "carries":
+		return r.everyOne(at, i) && (r.is(i+1, "first", "before") || r.has(i+1, min(i+2, to), determiner))
+	case "comes", "come":
+		return r.everyOne(at, i) && r.is(i+1, "first", "before")
+	case "go", "goes":
+		return r.takesWay(at, i, to)
+	}
+	return false
+}
+
+// staysFixed reports whether a thing stays as it is, with "stays" at i: "invoices stay in cents", "the gateway stays C++17".
+func (r *reader) staysFixed(at, i, to int) bool {
+	if i+1 >= to || !r.isNounSubject(at, i) || !r.regulated(at, i) {
+		return false
+	}
+	switch next := &r.words[i+1]; next.low {
+	case "on", "below", "under", "within", "above", "out", "off", "frozen", "pinned", "locked", "read-only", "private", "internal", "disabled", "enabled", "as":
+		return i+2 < to || !next.entry.is(preposition)
+	case "with", "put":
+		return true
+	case "in", "behind", "inside":
+		return r.everyOne(at, i) || r.is(at, "customer", "personal")
+	}
+	f := r.at(i + 1)
+	return f != nil && f.Type != Person
+}
+
+// weAreStaying reports whether the clause says what we go on with: "we're staying on Java 17", "we are sticking with REST".
+func (r *reader) weAreStaying(at, i, to int) bool {
+	if i <= at || i-at > 3 || r.isSingleDate(i, to) || !r.is(at, "we're") && !(r.is(at, "we") && r.is(i-1, "are")) {
+		return false
+	}
+	return r.is(i+1, "on", "with") || r.is(i+1, "to") && !r.is(i, "keeping")
+}
+
+// weAgreed reports whether the clause says what was agreed: "we agreed not to log tokens".
+func (r *reader) weAgreed(at, i, to int) bool {
+	return i == at+1 && r.words[at].entry.is(plural) && r.is(i+1, "not", "that", "to", "on") && !r.isSingleDate(i, to)
+}
+
+// onlyAllows reports whether one thing alone is allowed: "the only thing that is allowed to write".
+func (r *reader) onlyAllows(at, i int) bool {
+	return r.is(i+1, "to", "in") && r.anyOf(at, i, "only") && !r.has(at, i, past)
+}
+
+// isLeftAlone reports whether things are left as they are, or alone.
+func (r *reader) isLeftAlone(i int) bool {
+	return r.is(i-1, "are", "is") && (r.is(i+1, "alone") || r.is(i+1, "as") && r.is(i+3, "are", "is"))
+}
+
+// demands reports whether a number or somebody's consent follows the verb at i: "releases need two reviews", "a refund needs a receipt".
+func (r *reader) demands(at, i, to int) bool {
+	if i+1 >= to {
+		return false
+	}
+	next := &r.words[i+1]
+	if r.is(at, "a", "an") && (next.entry.is(determiner) || next.low == "at") {
+		return true
+	}
+	return isFigure(next.low) || consents[next.low] || next.low == "at" && r.is(i+2, "least")
+}
+
+// receives reports whether the words after "get" at i say what is done or given, but no age: "PRs get squashed", "refunds get two approvals".
+func (r *reader) receives(i, to int) bool {
+	return r.practised(i+1, to) || i+1 < to && isFigure(r.words[i+1].low) && !strings.HasPrefix(r.word(i+2), "year")
+}
+
+// takesWay reports whether the clause says which way things go: "deploys go through the pipeline", "billing goes first".
+func (r *reader) takesWay(at, i, to int) bool {
+	singular := i == at+1 && r.is(i, "goes") && !r.words[at].entry.is(function) && !r.words[at].upper
+	if i+1 >= to || !singular && !r.everyOne(at, i) {
+		return false
+	}
+	return r.is(i+1, "first") || i+2 < to && r.is(i+1, "out", "through", "via", "into", "under", "behind", "live", "straight")
+}
+
+// isHandled reports whether the words after "is" at i say what is done to all things of a kind: "a release is tagged".
+func (r *reader) isHandled(at, i, to int) bool {
+	return r.is(at, "a") && r.practised(i+1, to) && r.everyOne(at, i)
+}
+
+// areHandled reports whether the words after "are" at i say how things are done: "amounts are kept in cents".
+func (r *reader) areHandled(at, i, to int) bool {
+	if !r.practised(i+1, to) || !r.everyOne(at, i) {
+		return false
+	}
+	return r.anyOf(i+2, to, "only", "as", "never", "not", "instead", "unless", "before") || i+2 < to && r.words[i+2].entry.is(preposition) && r.words[i+2].low != "of"
+}
+
+// endsUntouched reports whether a sentence ends with "alone", "untouched" or "as is": "leave the old tables alone".
+func (r *reader) endsUntouched(to int) bool {
+	return r.is(to-1, "alone", "untouched", "intact") || r.is(to-1, "is") && r.is(to-2, "as")
+}
+
+// boundsNumber reports whether "most" or "more" at i bounds what a thing does: "a job takes at most five minutes".
+func (r *reader) boundsNumber(at, i, to int) bool {
+	atMost := r.is(i, "most") && r.is(i-1, "at")
+	noMore := r.is(i, "more", "longer") && r.is(i-1, "no") && r.is(i+1, "than")
+	if !atMost && !noMore || !r.numberFollows(i+1, to) {
+		return false
+	}
+	for j := at + 1; j < i; j++ {
+		if low := r.words[j].low; bounded[low] {
+			return r.everyOne(at, j) || low[0] == 's' && r.regulated(at, j) && r.isNounSubject(at, j)
 		}
 	}
 	return false
 }
+
+var bounded = analysis.Set("take takes get gets hold holds allow allows stay stays last have has carry keep retry contain")
 
 // lastsUntil reports whether the clause describes a state that lasts until something: what stays,
 // waits, is frozen.
@@ -495,7 +461,7 @@ func (r *reader) lastsUntil(at, i int) bool {
 // isRestriction reports whether "only" or "for" at word i restricts something: "go out only on
 // Tuesdays", "are for admins only".
 func (r *reader) isRestriction(at, i, to int) bool {
-	if r.is(i-1, "not", "the", "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
+	if i == at || r.is(i-1, "not", "the", "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
 		return false
 	}
 	present := false
@@ -511,13 +477,10 @@ func (r *reader) isRestriction(at, i, to int) bool {
 		return false
 	}
 	if i+1 >= to || r.words[i+1].broken {
-		return r.is(i-2, "for") || r.is(i-3, "for") || r.is(i-2, "in", "via", "through")
+		return r.is(i-2, "for", "in", "via", "through") || r.is(i-3, "for")
 	}
-	switch r.words[i+1].low {
-	case "in", "on", "from", "by", "via", "through", "for", "after", "to", "with", "when", "over", "inside", "during", "behind", "under":
-		return true
-	}
-	return r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
+	return r.is(i+1, "in", "on", "from", "by", "via", "through", "for", "after", "to", "with", "when", "over", "inside", "during", "behind", "under") ||
+		r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
 }
 
 // saysClosed reports whether the clause says that a thing is frozen, deprecated or reserved.
@@ -545,7 +508,8 @@ func (r *reader) saysClosed(at, i, to int) bool {
 // withheld reports whether the clause, with the negation at i, says what a thing does not do
 // on purpose: leave the EU, ship without a review.
 func (r *reader) withheld(at, i, to int) bool {
-	if i+2 >= to || !r.isNounSubject(at, i) && !(r.is(i, "not") && r.isNounSubject(at, i-1)) || !r.regulated(at, i) {
+	not := r.is(i, "not")
+	if i+2 >= to || not && !r.is(i-1, "do", "does") || !r.isNounSubject(at, i) && !(not && r.isNounSubject(at, i-1)) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.words[i+1].low {

@@ -51,11 +51,7 @@ func (r *reader) rules(from, to int) bool {
 		return false
 	}
 	for i := from; i < to; i++ {
-		w := &r.words[i]
-		if w.quoted || w.aside || w.code || w.path {
-			continue
-		}
-		if r.regulates(from, i, to) || r.commands(from, i, to) {
+		if r.words[i].plain() && (r.regulates(from, i, to) || r.commands(from, i, to)) {
 			return true
 		}
 	}
@@ -65,16 +61,13 @@ func (r *reader) rules(from, to int) bool {
 // commands reports whether word i is a modal verb or another word with which the sentence
 // words[from:to] sets a rule.
 func (r *reader) commands(from, i, to int) bool {
-	present := func() bool { return r.hasPresentVerb(from, i) && r.voice != person }
 	switch r.words[i].low {
 	case "must", "shall", "mustn't", "shan't":
 		return r.must(from, i, to)
 	case "may":
-		return (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) ||
-			r.is(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) ||
-			r.forbidsEverybody(from, i, to)
+		return r.mayOnly(from, i, to) || r.forbidsEverybody(from, i, to)
 	case "has", "have":
-		return r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.anyOf(from, i, "if")
+		return r.hasDuty(from, i, to)
 	case "is", "are":
 		return r.statesInvariant(from, i, to)
 	case "never", "always":
@@ -86,22 +79,66 @@ func (r *reader) commands(from, i, to int) bool {
 	case "should", "can": // but not: you should never have skied it
 		return !r.is(i+2, "have") && (r.is(i+1, "never", "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i)
 	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
-		return present() && !r.negated(from, i)
+		return r.holdsNow(from, i) && !r.negated(from, i)
 	case "allowed", "permitted":
-		return present() && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only"))
+		return r.holdsNow(from, i) && (r.anyOf(i-2, i, "not", "only", "isn't", "aren't") || r.is(from, "no", "only"))
 	case "required":
-		return r.clause(from, i) == from && present() && !r.negated(from, i) && (r.is(i+1, "to", "for", "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i)
+		return r.isRequired(from, i, to)
 	case "no":
-		return (i == from || i == from+1 && r.is(from, "please")) && r.voice != person && r.later(from-1, to, "without", "please") && !r.has(from, to, auxiliary)
+		return r.admitsNone(from, i, to)
 	case "most", "least":
 		return r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to)
 	case "stays", "stay":
-		return r.is(i+1, "on", "below", "under", "within") && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) &&
-			i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low))
+		return r.staysWithin(from, i, to)
 	case "keep":
-		return r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && r.later(i, to, "below", "under", "within") && r.figure(i, to)
+		return r.keepsWithin(from, i, to)
 	}
 	return r.foreign(from, i, to)
+}
+
+// mayOnly reports whether the "may" at i permits one thing alone, or forbids one: "workers may only read", "keys may not be shared".
+func (r *reader) mayOnly(from, i, to int) bool {
+	exclusive := r.is(r.clause(from, i), "only")
+	if (exclusive || r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
+		return true
+	}
+	return exclusive && r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)
+}
+
+// hasDuty reports whether a thing has to do something, with "has" at i, and not once: "the worker has to log it".
+func (r *reader) hasDuty(from, i, to int) bool {
+	return r.is(i+1, "to") && !r.is(i+2, "do") && r.isNounSubject(from, i) && r.regulated(from, i) && !r.due(i, to) && !r.negated(from, i) && !r.anyOf(from, i, "if")
+}
+
+// holdsNow reports whether the word at i is said of the present, and not between people: "force pushes are forbidden".
+func (r *reader) holdsNow(from, i int) bool { return r.voice != person && r.hasPresentVerb(from, i) }
+
+// isRequired reports whether the "required" at i states a requirement: "a review is required for hotfixes".
+func (r *reader) isRequired(from, i, to int) bool {
+	if r.clause(from, i) != from || !r.holdsNow(from, i) || r.negated(from, i) || !r.adverbFree(i) {
+		return false
+	}
+	return i+1 == to || r.words[i+1].broken || r.is(i+1, "to", "for", "on")
+}
+
+// admitsNone reports whether the "no" at i begins a ban: "no deploys without a review", "no emojis please".
+func (r *reader) admitsNone(from, i, to int) bool {
+	opens := i == from || i == from+1 && r.is(from, "please")
+	return opens && r.voice != person && r.later(from-1, to, "without", "please") && !r.has(from, to, auxiliary)
+}
+
+// staysWithin reports whether "stays" at i states a limit, or what a thing runs on: "latency stays below 50 ms".
+func (r *reader) staysWithin(from, i, to int) bool {
+	if i+2 >= to || !r.is(i+1, "on", "below", "under", "within") || r.at(i+2) == nil && !number(r.words[i+2].low) {
+		return false
+	}
+	return r.isNounSubject(from, i) && r.regulated(from, i) && !r.has(from, i, past)
+}
+
+// keepsWithin reports whether the "keep" at i asks for a limit: "keep responses under 2 kB", "we keep it below 5".
+func (r *reader) keepsWithin(from, i, to int) bool {
+	asks := r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)
+	return asks && r.voice != person && r.later(i, to, "below", "under", "within") && r.figure(i, to)
 }
 
 // jokes reports whether a sentence is a joke.
@@ -227,13 +264,9 @@ func (r *reader) forbidsEverybody(from, i, to int) bool {
 	}
 	at := r.clause(from, i)
 	for j := at; j < i && j < at+3; j++ {
-		switch r.words[j].low {
-		case "nobody", "nothing", "none", "no":
-			return true
-		case "and", "but", "so", "that", "because":
-			continue
+		if !r.is(j, "and", "but", "so", "that", "because") {
+			return r.is(j, "nobody", "nothing", "none", "no")
 		}
-		return false
 	}
 	return false
 }
@@ -309,49 +342,62 @@ func (r *reader) guesses(from, to int) bool {
 // must reports whether the modal at i sets a rule. It does not in "must have been", "you
 // must be tired" and "I must admit".
 func (r *reader) must(from, i, to int) bool {
-	if r.is(i+1, "have", "feel", "admit", "say", "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
-		return false
-	}
 	at := r.clause(from, i)
-	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || feelings[r.word(i+2)]) || r.due(i, to) {
+	switch {
+	case i+1 >= to, r.is(i+1, "have", "feel", "admit", "say", "confess"):
 		return false
-	}
-	if r.is(i-1, "what", "who") || r.anyOf(from, i, "wants", "wanting") {
+	case r.is(i-1, "a"), r.is(i-2, "a") && r.is(i-1, "real"): // Lisbon is a must
 		return false
-	}
-	if r.has(at, i, first) && !r.has(at, i, determiner) || r.words[i].low == "shall" && r.has(at, i, plural|first) {
+	case r.is(i-1, "what", "who"), r.anyOf(from, i, "wants", "wanting"), r.due(i, to):
 		return false
-	}
-	be := r.is(i+1, "be")
-	if be && i+2 < to {
-		switch x := &r.words[i+2]; {
-		case x.entry.is(determiner), x.entry.is(preposition) && !x.broken && r.has(at, i, neuter): // it must be the cache
-			return false
-		case x.low == "so" || x.low == "really" || x.low == "very" || x.low == "that" || x.low == "because" || x.low == "nice" || x.low == "hard" || x.low == "tired" || x.low == "fun" || x.low == "great":
-			return false
-		}
-	}
-	if be && r.voice != nobody && (i == from || r.words[i].broken || r.words[i-1].entry.is(neuter)) { // "must be hot in there"
+	case r.has(at, i, first) && !r.has(at, i, determiner), r.is(i, "shall") && r.has(at, i, plural|first):
 		return false
+	case i > from && r.words[i-1].entry.is(first|third), r.isGameRule(from, i):
+		return false
+	case r.is(i+1, "be"):
+		return r.voice != person && !r.supposesState(from, i, to)
 	}
-	if i > from {
-		switch s := &r.words[i-1]; {
-		case r.voice == user && s.entry.is(second) && r.is(from, "in") && r.words[from+1].upper: // the rules of a game
-			return false
-		case s.entry.is(first), s.entry.is(third):
-			return false
-		case be && (s.low == "that" && r.words[i-1].broken || s.low == "this" || s.low == "there" || s.entry.is(second)):
-			return false
-		case s.entry.is(second):
-			return r.voice != person
-		case be && s.low == "it" && i+2 < to && r.words[i+2].entry.is(adjective):
-			return false
-		case be && s.low == "that" && i-2 < from:
-			return false
-		}
-	}
-	return r.voice != person || r.regulated(from, i) && !be
+	return r.voice != person || r.regulated(from, i)
 }
+
+// isGameRule reports whether the modal at i is in a rule of a game: "in Scrabble you must …".
+func (r *reader) isGameRule(from, i int) bool {
+	return r.voice == user && i > from && r.words[i-1].entry.is(second) && r.is(from, "in") && r.words[from+1].upper
+}
+
+// supposesState reports whether "must be" at i is a guess or a feeling: "it must be the cache", "you must be tired".
+func (r *reader) supposesState(from, i, to int) bool {
+	if r.words[to-1].stop == '!' || feelings[r.word(i+2)] {
+		return true
+	}
+	qualified := false // an adjective follows
+	if i+2 < to {
+		x := &r.words[i+2]
+		if x.entry.is(determiner) || x.entry.is(preposition) && !x.broken && r.has(r.clause(from, i), i, neuter) || moods[x.low] {
+			return true
+		}
+		qualified = x.entry.is(adjective)
+	}
+	if i == from {
+		return r.voice != nobody
+	}
+	subject := &r.words[i-1]
+	if r.voice != nobody && (r.words[i].broken || subject.entry.is(neuter)) || subject.entry.is(second) {
+		return true
+	}
+	switch subject.low {
+	case "this", "there":
+		return true
+	case "that":
+		return subject.broken || i-1 == from
+	case "it":
+		return qualified
+	}
+	return false
+}
+
+// moods are words after "must be" in talk about a state: "must be so nice", "that must be fun".
+var moods = analysis.Set("so really very that because nice hard tired fun great")
 
 // regulated reports whether the subject before i is one that rules are made for: a thing,
 // or "we". Between people it must be a named thing.
@@ -390,10 +436,7 @@ func (r *reader) isNounSubject(from, i int) bool {
 // hasPresentVerb reports whether the clause before i has a present verb: is, are.
 func (r *reader) hasPresentVerb(from, i int) bool {
 	at := r.clause(from, i)
-	if r.has(at, i, past) || r.has(at, i, first|third) {
-		return false
-	}
-	return r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
+	return !r.has(at, i, past|first|third) && r.anyOf(at, i, "is", "are", "isn't", "aren't", "ist", "est", "es", "está")
 }
 
 // adverbFree reports whether the word before i does not weaken it, as in "is required".
@@ -429,11 +472,9 @@ func (r *reader) isConduct(primary *found) bool {
 	for from := r.body; from < len(r.words); from = r.end(from) {
 		to := r.end(from)
 		for i := from; i < to; i++ {
-			w := &r.words[i]
-			if !behaviours[w.low] || !r.orders(from, i) && !r.forbidden(from, i) {
-				continue
+			if behaviours[r.words[i].low] && (r.orders(from, i) || r.forbidden(from, i)) {
+				return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 			}
-			return primary.Confidence <= ByObject || languages[primary.Name] || r.has(i+1, min(i+3, to), first)
 		}
 	}
 	return false

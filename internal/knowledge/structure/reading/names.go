@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -69,50 +68,49 @@ func (r *reader) known(known Names) {
 	if len(l.names) == 0 {
 		return
 	}
-	answers := known.Known(l.names)
-	for k := first; k < len(answers) && k < len(l.names); k++ {
-		if answers[k] && canonical(l.names[k]) == l.names[k] {
+	l.answers = known.Known(l.names)
+	for k := first; k < min(len(l.names), len(l.answers)); k++ {
+		if l.isKnown(k) {
 			r.filed = found{Mention: Mention{Name: l.names[k], Display: l.names[k], Type: Unknown, Known: true, Confidence: ByEvidence}}
 			break
 		}
 	}
-	names, grams := l.names, l.grams[:first]
-	for k := 0; k < len(grams) && k < len(answers); {
-		best, i := -1, grams[k].from
-		for ; k < len(grams) && k < len(answers) && grams[k].from == i; k++ {
-			if answers[k] && r.at(i) == nil && canonical(names[k]) == names[k] && (best < 0 || grams[k].to > grams[best].to) {
-				best = k
-			}
+	l.grams = l.grams[:min(first, len(l.answers))]
+	for k := 0; k < len(l.grams); {
+		var best int
+		if best, k = l.best(k); best >= 0 && r.at(l.grams[best].to-1) == nil {
+			r.knownName(&l, best, k)
 		}
-		if best < 0 || r.at(grams[best].to-1) != nil {
-			continue
-		}
-		g := grams[best]
-		if literal := r.words[g.from].name; g.to-g.from == 1 && !r.words[g.from].code && !r.words[g.from].path {
-			if names[best] != literal && k < len(grams) && grams[k].from == g.to && answers[k] && !r.words[g.to].broken { // "port search" is a search, though there are ports
-				continue
-			}
-			r.numbers(literal, names[best], &l, answers, best)
-		}
-		f := found{Mention: Mention{Name: names[best], Display: r.display(g.from, g.to), Known: true, Confidence: ByKnown}, from: g.from, to: g.to}
-		f.Type = r.kind(&f)
-		if f.to < len(r.words) && r.words[f.to].entry.drop && !r.words[f.to].broken && !r.words[f.to-1].possessive {
-			f.Type = heads[r.words[f.to].entry.head-1].typ
-			f.to++
-		}
-		r.insert(f)
 	}
+}
+
+// knownName adds the name number best of a lookup. Those that begin at a later word are from next on.
+func (r *reader) knownName(l *lookup, best, next int) {
+	g, name := l.grams[best], l.names[best]
+	if w := &r.words[g.from]; g.to-g.from == 1 && !w.code && !w.path {
+		if name != w.name && next < len(l.grams) && l.grams[next].from == g.to && l.answers[next] && !r.words[g.to].broken { // "port search" is a search, though there are ports
+			return
+		}
+		r.numbers(w.name, name, l, best)
+	}
+	f := found{Mention: Mention{Name: name, Display: r.display(g.from, g.to), Known: true, Confidence: ByKnown}, from: g.from, to: g.to}
+	f.Type = r.kind(&f)
+	if f.to < len(r.words) && r.words[f.to].entry.drop && !r.words[f.to].broken && !r.words[f.to-1].possessive {
+		f.Type = heads[r.words[f.to].entry.head-1].typ
+		f.to++
+	}
+	r.insert(f)
 }
 
 // numbers records the other number of a name that was found. Singular and plural are
 // one thing, and claims that are filed under one are found under both.
-func (r *reader) numbers(literal, name string, l *lookup, answers []bool, at int) {
+func (r *reader) numbers(literal, name string, l *lookup, at int) {
 	other := literal
 	if name != literal && l.grams[at].to < len(r.words) && !r.words[l.grams[at].to].broken && nominal(&r.words[l.grams[at].to], true) { // the invoice of "invoice layout" has no number
 		return
 	}
 	if name == literal {
-		if at+1 >= len(l.grams) || at+1 >= len(answers) || !answers[at+1] || l.grams[at+1] != l.grams[at] {
+		if at+1 >= len(l.grams) || !l.answers[at+1] || l.grams[at+1] != l.grams[at] {
 			return
 		}
 		other = l.names[at+1]
@@ -122,11 +120,26 @@ func (r *reader) numbers(literal, name string, l *lookup, answers []bool, at int
 	}
 }
 
-// lookup collects the names to look up, and the word range of each.
+// lookup collects the names to look up, the word range of each, and whether records have it.
 type lookup struct {
-	r     *reader
-	names []string
-	grams []gram
+	r       *reader
+	names   []string
+	grams   []gram
+	answers []bool
+}
+
+// isKnown reports whether records have name number k.
+func (l *lookup) isKnown(k int) bool { return l.answers[k] && canonical(l.names[k]) == l.names[k] }
+
+// best returns the number of the longest known name of those from k on that begin with one word, -1 for none, and the next number.
+func (l *lookup) best(k int) (best, next int) {
+	best, from := -1, l.grams[k].from
+	for ; k < len(l.grams) && l.grams[k].from == from; k++ {
+		if l.isKnown(k) && l.r.at(from) == nil && (best < 0 || l.grams[k].to > l.grams[best].to) {
+			best = k
+		}
+	}
+	return best, k
 }
 
 func (l *lookup) add(name string, from, to int) {
@@ -264,7 +277,7 @@ var personVerbs = analysis.Set(`said says told asked asks thinks thought wants w
 // written as a name.
 func (r *reader) written(i int) (Mention, int) {
 	w := &r.words[i]
-	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+	if w.aside || !w.nameable() {
 		return Mention{}, 0
 	}
 	if m, n := r.korean(i); n > 0 {
@@ -328,46 +341,40 @@ func (r *reader) numbered(i int) int {
 // capital, or a verb for persons, follows.
 func (r *reader) capitals(i int) int {
 	w := &r.words[i]
-	if !w.upper || w.entry.class&(calendar|first|plural|second|third|neuter) != 0 || len(w.name) < 2 || w.quoted && w.opens {
-		return 0
-	}
-	if w.entry.is(function) || w.opens && w.entry.is(verb|adjective|label) {
+	if !w.upper || len(w.name) < 2 || w.entry.is(calendar|function|first|plural|second|third|neuter) || w.opens && (w.quoted || w.entry.is(verb|adjective|label)) {
 		return 0
 	}
 	n := 1
 	for i+n < len(r.words) && n < 4 && !r.words[i+n-1].possessive {
 		x := &r.words[i+n]
-		if x.broken || !x.upper || x.path || x.aside || x.entry.class&(calendar|first|function) != 0 {
+		if x.broken || !x.upper || x.path || x.aside || x.entry.is(calendar|first|function) {
 			break
 		}
 		n++
 	}
-	if w.opens && n == 2 && r.words[i+1].capitals && isUsual(r.words[i+1].name) { // "Promote ADR 3"
+	if n == 1 && !r.isCapitalName(i) || n == 2 && w.opens && r.words[i+1].capitals && isUsual(r.words[i+1].name) { // "Promote ADR 3"
 		return 0
 	}
+	return n
+}
+
+// isCapitalName reports whether word i, which has a capital, is a name by itself.
+func (r *reader) isCapitalName(i int) bool {
+	w := &r.words[i]
+	acts := i+1 < len(r.words) && personVerbs[r.words[i+1].low]
 	switch {
-	case n > 1:
-		return n
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
-		return 0
+		return false
 	case i > 0 && units[w.low] && number(r.words[i-1].name): // 20 MB
-		return 0
+		return false
 	case !w.opens && r.tongue == german: // every noun has a capital
-		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personVerbs[r.words[i+1].low] {
-			return 1
-		}
-		return 0
+		return w.capitals || w.entry.is(product) || acts && !r.determined(i)
 	case !w.opens:
-		if r.words[i-1].aside { // the first word behind a label
-			return 0
-		}
-		return 1
+		return !r.words[i-1].aside // the first word behind a label is none
 	case w.entry.is(common):
-		return 0
-	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && personVerbs[r.words[i+1].low]:
-		return 1
+		return false
 	}
-	return 0
+	return w.entry.is(product) || w.capitals || w.possessive || acts
 }
 
 // units are written in capitals behind a number, and name nothing there.
@@ -383,26 +390,17 @@ func (r *reader) heads() {
 		if i+1 < len(r.words) && !r.words[i+1].broken && !w.possessive && r.words[i+1].entry.head > 0 && r.at(i+1) == nil {
 			continue // "service registry": the last one is the head
 		}
-		if f := r.at(i); f != nil {
+		if r.at(i) != nil {
 			continue
 		}
 		from, determined := r.phrase(i)
 		if f := r.at(from); f != nil && f.to <= i { // "the Redis cluster", "GitHub Actions workflow"
-			if f.to == i && !w.entry.drop && heads[w.entry.head-1].typ == Person && !f.Known && f.Type != Tool { // "the Money team"
-				f.Name, f.Display, f.Type, f.to = r.join(f.from, i+1), r.display(f.from, i+1), Person, i+1
-			}
-			if f.to == i && w.entry.drop {
-				if f.Type == Unknown {
-					f.Type = heads[w.entry.head-1].typ
-				}
-				f.to = i + 1
+			if f.to == i {
+				r.addHead(f)
 			}
 			continue
 		}
-		if from == i {
-			continue
-		}
-		if !determined && from > 0 && !r.words[from].broken && i-from > 1 {
+		if from == i || !determined && from > 0 && !r.words[from].broken && i-from > 1 {
 			continue
 		}
 		name := r.join(from, i+1)
@@ -412,6 +410,21 @@ func (r *reader) heads() {
 			}
 		}
 		r.insert(found{Mention: Mention{Name: name, Display: r.display(from, i+1), Type: heads[w.entry.head-1].typ, Confidence: ByHead}, from: from, to: i + 1})
+	}
+}
+
+// addHead adds the head behind a name to it.
+func (r *reader) addHead(f *found) {
+	e := r.words[f.to].entry
+	typ := heads[e.head-1].typ
+	switch {
+	case e.drop:
+		if f.to++; f.Type == Unknown {
+			f.Type = typ
+		}
+	case typ == Person && !f.Known && f.Type != Tool: // "the Money team"
+		f.to++
+		f.Name, f.Display, f.Type = r.join(f.from, f.to), r.display(f.from, f.to), Person
 	}
 }
 
@@ -458,120 +471,3 @@ func verbal(w *word) bool {
 
 // gerunds are names of things that a project has.
 var gerunds = analysis.Set("staging billing pricing onboarding shipping logging routing messaging")
-
-// Variants returns the names under which a thing may be filed that a text calls name.
-// They are distinct, in the form of analysis.Entity, the most literal first: the name
-// itself; the words of an identifier ("PaymentsService" is payments service); the end
-// of a path and its folder; and each without a head that tells the type (payments
-// service is payments). The same names in their other number follow; see OtherNumber.
-// Names that are Common are left out. There are at most 8, and none for an empty
-// name.
-func Variants(name string) []string {
-	out := literal(name)
-	for _, s := range out[:min(len(out), 4)] {
-		if o := OtherNumber(s); o != "" && len(out) < 8 && !slices.Contains(out, o) {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// literal returns the variants without those in other numbers.
-func literal(name string) []string {
-	out := make([]string, 0, 4)
-	add := func(s string) {
-		s = canonical(lower(s))
-		if s != "" && len(out) < 8 && !Common(s) && !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	bare := strings.Trim(strings.TrimSpace(name), "`\"'")
-	add(bare)
-	words := strings.TrimSuffix(bare, "()")
-	if isPath(words) || dotted(words) {
-		base := path.Base(words)
-		add(base)
-		if i := strings.LastIndexByte(base, '.'); i > 0 {
-			base = base[:i]
-			add(base)
-		}
-		add(humps(base))
-		add(headless(canonical(lower(humps(base)))))
-		if dir := path.Dir(words); dir != "." && dir != "/" {
-			add(path.Base(dir))
-			add(headless(canonical(lower(path.Base(dir)))))
-		}
-		return out
-	}
-	apart := humps(words)
-	add(apart)
-	add(headless(canonical(lower(apart))))
-	return out
-}
-
-// headless returns a name without a last word that tells its type: payments for
-// payments service. It returns "" if there is no such word, or if the rest is common.
-func headless(name string) string {
-	i := strings.LastIndexByte(name, ' ')
-	if i < 0 {
-		return ""
-	}
-	if e := lexicon()[name[i+1:]]; !e.drop || Common(name[:i]) {
-		return ""
-	}
-	return name[:i]
-}
-
-// humps splits an identifier into its words: PaymentsService, HTTPServer.
-func humps(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if i > 0 && c >= 'A' && c <= 'Z' {
-			prev := s[i-1]
-			small := prev >= 'a' && prev <= 'z' || prev >= '0' && prev <= '9'
-			last := prev >= 'A' && prev <= 'Z' && i+1 < len(s) && s[i+1] >= 'a' && s[i+1] <= 'z'
-			if small || last {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-// OtherNumber returns the singular of a name whose last word looks like a plural, or
-// else its plural: invoices for invoice, and back. It returns "" for words without
-// another number, for paths and identifiers with a dot, and if the result is Common.
-// It knows English rules only and may return strings that are no words ("redi"). So
-// use it to look names up, never to create one.
-func OtherNumber(name string) string {
-	n := len(name)
-	if n < 4 || strings.ContainsAny(name, "/.") || !letter(name[n-1]) {
-		return ""
-	}
-	var out string
-	switch {
-	case strings.HasSuffix(name, "ss"), strings.HasSuffix(name, "us"), strings.HasSuffix(name, "is"):
-		return ""
-	case strings.HasSuffix(name, "ies") && n > 4:
-		out = name[:n-3] + "y"
-	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "xes"), strings.HasSuffix(name, "ches"), strings.HasSuffix(name, "shes"):
-		out = name[:n-2]
-	case name[n-1] == 's':
-		out = name[:n-1]
-	case name[n-1] == 'y' && !strings.ContainsRune("aeiou", rune(name[n-2])):
-		out = name[:n-1] + "ies"
-	case name[n-1] == 'x', strings.HasSuffix(name, "ch"), strings.HasSuffix(name, "sh"):
-		out = name + "es"
-	default:
-		out = name + "s"
-	}
-	if len(out) > 120 || Common(out) || canonical(out) != out {
-		return ""
-	}
-	return out
-}

@@ -49,14 +49,8 @@ func (r *reader) isBaseVerb(i int) bool {
 	if w.broken || n < 2 || w.code || w.entry.is(function|past|adjective) || w.entry.is(finite) && !w.entry.is(verb|common) {
 		return false
 	}
-	if w.entry.is(verb) {
-		return true
-	}
-	switch {
-	case n > 4 && (w.low[n-2:] == "ed" || w.low[n-3:] == "ing" || w.low[n-2:] == "ly"), w.low[n-1] == 's' && w.low[n-2] != 's', w.upper:
-		return false
-	}
-	return true
+	otherForm := n > 4 && fits(w.low, strings.HasSuffix, "ed", "ing", "ly") || w.low[n-1] == 's' && w.low[n-2] != 's'
+	return w.entry.is(verb) || !otherForm && !w.upper
 }
 
 // isStandingOrder reports whether never or always at i is part of an order or an agreement,
@@ -69,22 +63,27 @@ func (r *reader) isStandingOrder(from, i, to int) bool {
 	if r.orders(from, i) { // "never deploy"
 		return r.voice != person && r.isBaseVerb(next) && !conversational[r.words[next].low] && r.ordered(from, i, next)
 	}
-	prev := &r.words[i-1]
-	switch {
-	case prev.low == "must" || prev.low == "should" || prev.low == "shall":
+	never, prev := r.is(i, "never"), &r.words[i-1]
+	switch prev.low {
+	case "must", "should", "shall":
 		return r.regulated(from, i-1)
-	case prev.low == "may" || prev.low == "can":
-		return r.words[i].low == "never" && r.regulated(from, i-1)
+	case "may", "can":
+		return never && r.regulated(from, i-1)
+	}
+	if r.voice == person {
+		return false
+	}
+	switch {
 	case prev.entry.is(plural) && !prev.entry.is(determiner): // we never deploy
-		return r.voice != person && r.isBaseVerb(next) && !conversational[r.words[next].low]
-	case r.words[i].low == "never" && (prev.code || prev.path) && r.words[next].entry.is(verb): // `a` and `b` never import `c`
-		return r.voice != person
-	case prev.low == "are" || prev.low == "is" || prev.low == "be": // secrets are never logged
-		return r.words[i].low == "never" && r.voice != person && r.regulated(from, i-1) && r.participle(next) && !r.negated(from, i) && (i-2 < from || !r.words[i-2].entry.is(neuter|second))
+		return r.isBaseVerb(next) && !conversational[r.words[next].low]
+	case never && (prev.code || prev.path) && r.words[next].entry.is(verb): // `a` and `b` never import `c`
+		return true
 	case prev.low == "to": // remember to always, I want you to never
-		return r.voice != person && r.wish(from, i-1)
+		return r.wish(from, i-1)
 	case prev.low == "you":
 		return r.voice == user && r.anyOf(from, i, "that") && r.anyOf(from, i, "want", "prefer", "like")
+	case r.is(i-1, "is", "are", "be"): // secrets are never logged
+		return never && r.regulated(from, i-1) && r.participle(next) && !r.negated(from, i) && (i-2 < from || !r.words[i-2].entry.is(neuter|second))
 	}
 	return false
 }
@@ -100,24 +99,18 @@ func (r *reader) ordered(from, i, next int) bool {
 
 // participle reports whether word i is a participle: logged, written.
 func (r *reader) participle(i int) bool {
-	if i >= len(r.words) {
-		return false
-	}
-	w := &r.words[i]
-	n := len(w.low)
-	if n > 3 && w.low[n-2:] == "ed" {
-		return true
-	}
-	return r.is(i, "written", "sent", "kept", "put", "stored", "read", "run", "set", "given", "taken", "held", "built", "shown", "overwritten",
-		"reset", "rewritten", "left", "made", "done")
+	low := r.word(i)
+	return len(low) > 3 && strings.HasSuffix(low, "ed") || irregular[low]
 }
+
+var irregular = analysis.Set("written sent kept put stored read run set given taken held built shown overwritten reset rewritten left made done")
 
 // forbids reports whether the negation at i is a prohibition: "do not deploy".
 func (r *reader) forbids(from, i, to int) bool {
 	at, next := i, i+1
 	if r.words[i].low == "not" {
 		if !r.is(i-1, "do") {
-			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
+			return r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
 		}
 		at = i - 1
 	}
@@ -131,13 +124,8 @@ func (r *reader) forbids(from, i, to int) bool {
 		if r.voice == user && next+1 < len(r.words) && !r.words[next+1].broken && r.words[next+1].entry.is(neuter) && !r.words[next+1].entry.is(determiner) { // "don't take it over"
 			return false
 		}
-		switch r.words[next].low {
-		case "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@":
-			if r.words[next].stop != 0 || next+1 == to || r.is(next+1, "me", "us") {
-				return false
-			}
-		}
-		return true
+		idle := r.is(next, "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@") // "don't ask!", "don't judge me"
+		return !idle || r.words[next].stop == 0 && next+1 < to && !r.is(next+1, "me", "us")
 	}
 	prev := &r.words[at-1]
 	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && r.later(i, to, "without", "before")
@@ -154,28 +142,17 @@ func (r *reader) regulates(from, i, to int) bool {
 	at := r.clause(from, i)
 	switch r.words[i].low {
 	case "is", "are":
-		if r.words[i].low == "is" && r.is(at, "nothing") && r.is(i+1, "ever", "to") { // nothing is ever deleted by hand
-			return true
-		}
-		next := i + 1
-		if r.is(next, "not") {
-			next++
-		}
-		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.isNounSubject(from, i)
+		return r.isToBe(from, at, i)
 	case "cannot", "can't":
-		return r.is(i+1, "be") && alterations[r.word(i+2)] && r.regulated(from, i) && r.isNounSubject(from, i)
+		return r.isUnalterable(from, i)
 	case "requires", "require", "needs", "need":
-		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
-			return r.is(at, "every", "each", "any") && r.regulated(from, i) && r.isNounSubject(from, i)
-		}
-		return consents[r.word(i+1)] || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && consents[r.word(i+2)] && r.regulated(from, i)
+		return r.requires(from, at, i, to)
 	case "under", "in", "on":
-		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
+		return r.rulesOut(i)
 	case "let", "allow", "permit":
-		return r.voice == nobody && r.is(i-1, "don't", "never", "not") && r.is(i-2, "we", "do")
+		return r.weNever(i)
 	case "may":
-		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.numberFollows(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.numberFollows(i+4, to)) ||
-			r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more"))
+		return r.mayAtMost(at, i, to)
 	case "permitted", "allowed":
 		return r.is(i-1, "longer") && r.is(i-2, "no") && r.hasPresentVerb(from, i)
 	case "limited":
@@ -187,14 +164,73 @@ func (r *reader) regulates(from, i, to int) bool {
 	case "refrain":
 		return r.is(i+1, "from") && r.orders(from, i)
 	case "no":
-		if i == at && r.recurs(i, to) && !r.has(i, to, past|first|auxiliary|finite) { // no deploys on Fridays
-			return true
-		}
-		return (i == at || r.is(i-1, "that")) && i+2 < to && r.later(i+1, to, "unless", "without") && !r.has(i, to, past|first)
+		return i == at && r.bansOnDays(i, to) || (i == at || r.is(i-1, "that")) && r.bansUnless(i, to)
 	case "keep":
-		return r.orders(from, i) && r.later(i, to, "out") && r.voice != user
+		return r.voice != user && r.orders(from, i) && r.later(i, to, "out")
 	}
 	return false
+}
+
+// isToBe reports whether "is" or "are" at i says what is to be done: "keys are not to be shared", "nothing is ever deleted".
+func (r *reader) isToBe(from, at, i int) bool {
+	if r.is(i, "is") && r.is(at, "nothing") && r.is(i+1, "ever", "to") {
+		return true
+	}
+	next := i + 1
+	if r.is(next, "not") {
+		next++
+	}
+	return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.isNounSubject(from, i)
+}
+
+// isUnalterable reports whether "cannot" at i says that a thing stays as it is: "a booking cannot be changed".
+func (r *reader) isUnalterable(from, i int) bool {
+	return r.is(i+1, "be") && alterations[r.word(i+2)] && r.regulated(from, i) && r.isNounSubject(from, i)
+}
+
+// weNever reports whether "we don't", "we never" or "do not" is before the verb at i: "we don't let the app write".
+func (r *reader) weNever(i int) bool {
+	return r.voice == nobody && r.is(i-1, "don't", "never", "not") && r.is(i-2, "we", "do")
+}
+
+// requires reports whether the verb at i says what is required of a thing: "each release needs to be tagged", "a deploy
+// requires two approvals". "The cache needs to be warmed" is a task.
+func (r *reader) requires(from, at, i, to int) bool {
+	switch {
+	case r.is(i+1, "to"):
+		return r.is(at, "every", "each", "any") && r.regulated(from, i) && r.isNounSubject(from, i)
+	case consents[r.word(i+1)]:
+		return true
+	}
+	counted := r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))
+	return counted && consents[r.word(i+2)] && r.regulated(from, i)
+}
+
+// rulesOut reports whether "under no circumstances", "in no case" or "on no account" is at i.
+func (r *reader) rulesOut(i int) bool {
+	return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i, "in") && r.is(i+2, "case") || r.is(i, "on") && r.is(i+2, "account"))
+}
+
+// mayAtMost reports whether the "may" at i permits a number at most: "it may be no more than 5", "at most 3 jobs may run".
+func (r *reader) mayAtMost(at, i, to int) bool {
+	if r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more")) {
+		return true
+	}
+	if !r.is(i+1, "be") {
+		return false
+	}
+	return r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.numberFollows(i+5, to) ||
+		r.is(i+2, "at") && r.is(i+3, "most") && r.numberFollows(i+4, to)
+}
+
+// bansOnDays reports whether the "no" at i bans something on recurring days: "no deploys on Fridays".
+func (r *reader) bansOnDays(i, to int) bool {
+	return r.recurs(i, to) && !r.has(i, to, past|first|auxiliary|finite)
+}
+
+// bansUnless reports whether the "no" at i bans something with an exception: "no merge without a review".
+func (r *reader) bansUnless(i, to int) bool {
+	return i+2 < to && r.later(i+1, to, "unless", "without") && !r.has(i, to, past|first)
 }
 
 // obligesWhoever reports whether a sentence says what anybody who does something must
@@ -211,10 +247,7 @@ func (r *reader) obligesWhoever(i, to int) bool {
 // recurs reports whether a sentence ends with recurring days: "on Fridays", "at
 // weekends". "On Friday" is a single day, which a report may be about.
 func (r *reader) recurs(i, to int) bool {
-	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
-		return false
-	}
-	return r.is(to-1, "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays")
+	return to-i >= 4 && r.words[to-2].entry.is(preposition) && r.is(to-1, "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays")
 }
 
 // numberFollows reports whether one of the next three words is a number.
@@ -239,32 +272,46 @@ var consents = analysis.Set(`approval sign-off signoff consent permission author
 // foreign reports whether word i is part of a common form of must, must not, always or
 // never in German, French or Spanish.
 func (r *reader) foreign(from, i, to int) bool {
-	if r.voice == person {
-		return false
-	}
+	return r.voice != person && (r.commandsGerman(from, i, to) || r.commandsFrench(from, i, to) || r.commandsSpanish(from, i))
+}
+
+// commandsGerman is foreign for German.
+func (r *reader) commandsGerman(from, i, to int) bool {
+	please := r.is(i-1, "bitte")
 	switch r.words[i].low {
 	case "muss", "müssen": // not: ich muss, das muss an … liegen
 		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein", "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
 	case "darf", "dürfen":
-		if r.is(i+1, "man") && r.is(i+2, "ja") {
-			return false
-		}
-		return !r.around(from, i, "ich", "du") && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
+		return !r.around(from, i, "ich", "du") && !(r.is(i+1, "man") && r.is(i+2, "ja")) && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
 	case "nie", "niemals":
-		return (i == from || r.is(i-1, "bitte")) && r.german(to-1) && !r.has(i, to, first)
+		return (i == from || please) && r.german(to-1) && !r.has(i, to, first)
 	case "immer":
-		return (i == from || r.is(i-1, "bitte") || i == from+1 && r.german(from)) && (r.german(to-1) || r.is(i-1, "bitte") || r.german(from))
+		return please || i == from && r.german(to-1) || i == from+1 && r.german(from)
+	}
+	return false
+}
+
+// commandsFrench is foreign for French.
+func (r *reader) commandsFrench(from, i, to int) bool {
+	switch r.words[i].low {
 	case "doit", "doivent":
-		if i > from && r.words[i-1].upper && !r.words[i-1].opens || i > from && r.named(i-1, i) {
+		if i > from && (r.words[i-1].upper && !r.words[i-1].opens || r.named(i-1, i)) {
 			return false // "Yanis doit le faire"
 		}
 		return !r.around(from, i, "je", "tu", "il", "elle", "ce", "ça", "cela") && !r.is(i+1, "être", "avoir") || r.later(i, to, "jamais", "pas")
 	case "jamais":
 		return r.is(from, "ne") && i <= from+3
 	case "faut":
-		return r.anyOf(from, i, "il") && !r.anyOf(from, i, "ne") || r.anyOf(from, i, "ne")
+		return r.anyOf(from, i, "il", "ne")
 	case "toujours":
 		return i == from+1 && !r.words[from].entry.is(function)
+	}
+	return false
+}
+
+// commandsSpanish is foreign for Spanish.
+func (r *reader) commandsSpanish(from, i int) bool {
+	switch r.words[i].low {
 	case "nunca":
 		return i == from && !r.is(i+1, "he", "fui", "mais")
 	case "siempre":

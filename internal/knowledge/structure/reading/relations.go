@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // relation is a phrase that relates the thing before it to the thing after it.
@@ -126,170 +128,44 @@ func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	if j < from {
 		return false
 	}
-	w := &r.words[j]
-	switch {
+	switch w := &r.words[j]; {
 	case p.passive:
-		if r.is(j, "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which") {
-			return true
-		}
-		// "the ledger, owned by Ada,": a participle right behind its noun
-		f := r.at(j)
-		if f != nil && p.words[0] == "using" { // "my contact form using Formspree"
-			return f.to == j+1 && (f.Type == System || f.Type == Project)
-		}
-		if p.words[0] == "using" {
-			return r.builtThing(i).Name != ""
-		}
-		return f != nil && !f.weak && f.to == j+1 && p.words[len(p.words)-1] != "using" && len(p.words) > 1
+		return r.allowsParticiple(p, i, j)
 	case p.infinite:
-		switch w.low {
-		case "to":
-			return r.words[i].low == "use" || r.words[i].low == "stay"
-		case "must", "should", "will", "shall", "may", "might", "can", "could", "would", "and", "do":
-			return true
-		}
-		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.endsList(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
+		return r.allowsBaseForm(from, i, j)
+	default:
+		return !w.entry.is(determiner|preposition|adjective) || w.low == "that" || w.low == "this" || w.low == "it"
 	}
-	return !w.entry.is(determiner|preposition|adjective) || w.low == "that" || w.low == "this" || w.low == "it"
 }
 
-// General is the aspect of claims that fit no other aspect.
-const General = "general"
-
-// aspects holds the aspects that rules assign, with the words that hint at each, in all their
-// forms. A word hints at one aspect. Of aspects with equally many hints the first one wins.
-var aspects = []struct{ name, cues string }{
-	{"security", `security secure secret secrets credential credentials password passwords encrypt encrypted encryption tls ssl auth authentication authorization authorize authorized permission permissions token tokens vulnerability
-		csrf xss oauth jwt rbac audit sandbox sandboxed privilege privileges trust trusted untrusted firewall cve login lockout hashing bcrypt`},
-	{"deployment", `deploy deploys deployed deploying deployment deployments release releases released rollout rollback ship ships shipped staging production prod hosted hosting docker kubernetes k8s helm netlify heroku vercel render
-		ci cd pipeline workflow container containers terraform gunicorn nginx cluster region uptime publish published`},
-	{"testing", `test tests tested testing pytest jest coverage e2e fixture fixtures qa lint eslint flaky mock mocks cypress playwright regression verifier verify verified eval evals assertion`},
-	{"storage", `database databases db postgres postgresql mysql sqlite redis mongodb s3 schema table tables column columns migration migrations index indexes storage store stores stored persist persists persisted persistence bucket backup backups
-		cache cached caching transaction transactions sql orm sqlalchemy disk localstorage snapshot snapshots checkpoint checkpointer`},
-	{"performance", `performance latency fast faster slow slower throughput speed timeout timeouts memory cpu load ms milliseconds p95 p99 optimize optimized optimization lazy lighthouse benchmark bottleneck scale scaling overhead`},
-	{"ownership", `owner owners owned owns maintainer maintainers maintained maintains responsible team teams belongs reviewer reviewers stakeholder oncall`},
-	{"schedule", `deadline deadlines schedule scheduled sprint sprints milestone milestones timeline meeting meetings due tomorrow friday fridays monday tuesday wednesday thursday week weeks month months calendar roadmap january february march april
-		june july august september october november december plan planned planning appointment yesterday weekend`},
-	{"api", `api apis endpoint endpoints rest restful graphql grpc http request requests response responses webhook webhooks route routes url json payload status header headers client rpc protocol`},
-	{"dependencies", `depend depends dependency dependencies dependent require requires required library libraries package packages version versions upgrade upgraded npm pip import imports plugin plugins framework install installed pinned`},
-	{"configuration", `config configs configuration configure configured setting settings flag flags env environment variable variables yaml toml option options default defaults enable enabled disable disabled port parameter parameters key keys override`},
-	{"errors", `error errors bug bugs fail fails failed failure failures crash crashes crashed exception exceptions broken issue issues debug debugging fix fixed retry retries leak warning incident outage`},
-	{"monitoring", `monitor monitoring metrics metric log logs logged logging alert alerts trace traces tracing observability dashboard telemetry prometheus grafana sentry`},
-	{"interface", `ui ux frontend css html layout button navbar page pages panel component components responsive accessibility aria modal card render rendered renders rail tab tabs console view views design theme mobile desktop screen bootstrap widget form`},
-	{"architecture", `architecture module modules layer layers service services design pattern patterns adr decision component subsystem interface contract abstraction boundary registry refactor modular runtime subprocess process processes thread lifecycle surface`},
-	{"data", `data dataset datasets record records field fields csv format encoding hours corpus annotation import export`},
-	{"preferences", `prefer prefers preferred preference favorite favourite favorites like likes love loves hate hates enjoy enjoys fan always never dislike style passionate obsessed fave adore`},
-	{"relationships", `family mom mum mother dad father parents sister brother son daughter kids kid children child husband wife partner boyfriend girlfriend friend friends friendship married marriage wedding grandma
-		grandmother grandpa aunt uncle cousin niece nephew fam neighbor neighbors neighbour date relationship colleague colleagues bond`},
-	{"pets", `pet pets dog dogs cat cats puppy kitten turtle turtles guinea pig snake snakes hamster fish tank vet rabbit bunny seraphim luna oliver bailey`},
-	{"work", `job work works worked working career boss company office business client clients colleague interview promotion internship project projects engineer manager salary hired startup presentation volunteer volunteering counseling
-		writing script scripts screenplay novel book books publish published studio audition movie`},
-	{"education", `school college university class classes course courses degree study studies studying studied student teacher exam learn learned learning workshop graduate graduation concept probability triangle formula theorem practice practicing problems quiz`},
-	{"health", `health healthy doctor hospital sick illness pain injury injured therapy therapist mental anxiety stress stressed diet exercise workout gym yoga meditation meditate sleep surgery medication running run allergy allergic allergies
-		wellbeing recovery self-care destress breathing mindfulness`},
-	{"travel", `travel traveled travelling traveling trip trips vacation flight flew visit visited hotel beach country city mountains hike hiking camping camped tour passport park roadtrip italy paris rome abroad moved`},
-	{"hobbies", `hobby hobbies paint painting paintings painted art pottery music guitar piano violin sing singing dance dancing game games gaming tournament tournaments play plays played played video reading read garden gardening photography photo photos
-		movies film films concert cooking cook cooked baking bake baked recipe recipes ice cream dessert desserts cake sport sports basketball surfing craft creative creativity drawing knitting pictures song songs sunset`},
-	{"feelings", `feel feeling feels felt happy sad proud excited grateful thankful inspired inspiring joy hope love peace peaceful calm comfort comforting lonely confidence confident courage acceptance support supportive emotional tough memories memory
-		appreciate appreciated heart amazing awesome beautiful`},
-	{"home", `home house apartment room garden kitchen furniture bedroom rent neighborhood neighbourhood bookshelf couch cozy decor`},
-	{"finance", `money budget price cost costs pay paid payment payments salary expense expenses savings bank invoice income loan`},
-	{"events", `party event events festival parade ceremony celebration birthday holiday anniversary conference meetup fundraiser race pride christmas`},
-	{"identity", `transgender lgbtq gender identity religion faith church born nationality name age years transition`},
-	{"status", `progress completed complete blocked done finished started open closed pending stuck achieved improved`},
-	{"documentation", `documentation docs document documents readme guide wiki markdown docstring comment comments`},
+// allowsParticiple reports whether word j allows a participle at i: it is "is", or the noun in "the ledger, owned by Ada,".
+func (r *reader) allowsParticiple(p *relation, i, j int) bool {
+	if r.is(j, "is", "are", "be", "i'm", "we're", "it's", "am", "gets", "being", "been", "and", "which") {
+		return true
+	}
+	f := r.at(j)
+	switch {
+	case p.words[0] != "using":
+		return f != nil && !f.weak && f.to == j+1 && len(p.words) > 1
+	case f != nil: // "my contact form using Formspree"
+		return f.to == j+1 && (f.Type == System || f.Type == Project)
+	}
+	return r.builtThing(i).Name != ""
 }
 
-// suggested holds the aspects that things of a type usually have, the most typical
-// first.
-var suggested = map[Type][]string{
-	Person: {"preferences", "relationships", "work", "health", "travel", "hobbies", "education", "feelings", "home", "pets", "finance", "events", "identity", "schedule"},
-	Project: {"architecture", "deployment", "testing", "storage", "security", "performance", "ownership", "schedule", "api", "dependencies", "configuration", "interface", "documentation", "errors",
-		"monitoring", "data", "status"},
-	System:  {"deployment", "storage", "testing", "security", "performance", "ownership", "schedule", "api", "dependencies", "configuration", "errors", "monitoring", "interface", "architecture", "data"},
-	Tool:    {"configuration", "dependencies", "performance", "api", "errors", "deployment", "testing", "security", "documentation"},
-	Concept: {"architecture", "education", "data", "security", "testing", "performance", "ownership", "documentation"},
-	Skill:   {"configuration", "dependencies", "testing", "errors", "documentation", "ownership"},
-	Task:    {"status", "schedule", "ownership", "dependencies", "testing", "errors"},
-	Unknown: {"architecture", "deployment", "storage", "security", "api", "configuration", "schedule", "ownership", "preferences", "work"},
-}
-
-// SuggestedAspects returns the aspects that things of a type usually have, the most
-// typical first, General last. Rules choose among all aspects and prefer these; a
-// model is shown only these. An unknown type has those of Unknown. The caller owns the
-// slice.
-func SuggestedAspects(t Type) []string {
-	list, ok := suggested[t]
-	if !ok {
-		list = suggested[Unknown]
+// allowsBaseForm reports whether the phrase at i is a verb after word j: after a modal verb, "we" or a plural.
+func (r *reader) allowsBaseForm(from, i, j int) bool {
+	w := &r.words[j]
+	switch w.low {
+	case "to":
+		return r.is(i, "use", "stay")
+	case "must", "should", "will", "shall", "may", "might", "can", "could", "would", "and", "do", "they", "which":
+		return true
 	}
-	return append(slices.Clone(list), General)
-}
-
-// suits holds, for each type, which aspects are suggested for it.
-var suits = func() map[Type]*[64]bool {
-	m := map[Type]*[64]bool{}
-	for t, list := range suggested {
-		m[t] = new([64]bool)
-		for i, a := range aspects {
-			m[t][i+1] = slices.Contains(list, a.name)
-		}
+	if w.entry.is(plural|first) && !w.entry.is(determiner) {
+		return true
 	}
-	return m
-}()
-
-// weakCues count half as hints: they are also in texts about other aspects.
-const weakCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
-	change trust working delivered table tables client clients default header port version versions parameter package publish published`
-
-// private holds the aspects of a person's life, under which no rule for a thing is filed.
-var private = func() (out [64]bool) {
-	for i, a := range aspects {
-		switch a.name {
-		case "preferences", "relationships", "pets", "work", "education", "health", "travel", "hobbies", "feelings", "home", "events", "identity":
-			out[i+1] = true
-		}
-	}
-	return out
-}()
-
-// aspect returns the aspect that most words of the text hint at. A hint at an aspect
-// that suits the primary's type counts twice, so that a person's "class" is education
-// and a project's is not. Private aspects are excluded for a rule and for a thing;
-// thing says that the primary is one.
-func (r *reader) aspect(t Type, thing bool) string {
-	fits := suits[t]
-	if fits == nil {
-		fits = suits[Unknown]
-	}
-	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.has(r.body, len(r.words), first|plural)
-	var votes [64]int
-	best := 0
-	for i := range r.words {
-		w := &r.words[i]
-		a := w.entry.aspect
-		if a == 0 {
-			continue
-		}
-		n := 2
-		if w.entry.is(weakCue) {
-			n = 1
-		}
-		if fits[a] {
-			n *= 2
-		}
-		if w.aside || thing && private[a] {
-			n = 0
-		}
-		votes[a] += n
-		if v := votes[a]; v > votes[best] || v == votes[best] && v > 0 && int(a) < best {
-			best = int(a)
-		}
-	}
-	if best == 0 || votes[best] == 0 {
-		return General
-	}
-	return aspects[best-1].name
+	return !w.entry.is(function) && (strings.HasSuffix(w.low, "s") || w.name != "" && r.endsList(from, j))
 }
 
 // dependencies returns the relations between things that the text states.
@@ -310,7 +186,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		w := &r.words[i]
 		// The words before begin are a target already, even if one looks like a verb:
 		// "uses calls redis".
-		if i < begin || !w.entry.is(relating) || w.quoted || w.aside || w.code || w.path {
+		if i < begin || !w.entry.is(relating) || !w.plain() {
 			continue
 		}
 		p := r.relation(i, to)
@@ -318,8 +194,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 			continue
 		}
 		clause := max(begin, r.clause(from, i))
-		if r.has(max(clause, i-4), i, negative) || r.anyOf(clause, i, "if", "whether") || r.anyOf(max(clause, i-3), i, "longer") ||
-			r.is(i-1, "used") || r.is(i-1, "to") && r.is(i-2, "used") || r.has(max(clause, i-3), i, past) && !p.passive {
+		if r.denies(clause, i) || r.has(max(clause, i-3), i, past) && !p.passive {
 			continue
 		}
 		targets, end := r.targets(r.behind(i, to, p), to, p)
@@ -359,6 +234,12 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		begin = end
 	}
 	return out
+}
+
+// denies reports whether a clause takes back what the verb at i says: "doesn't use", "used to call", "if it needs".
+func (r *reader) denies(clause, i int) bool {
+	return r.has(max(clause, i-4), i, negative) || r.anyOf(clause, i, "if", "whether") || r.anyOf(max(clause, i-3), i, "longer") ||
+		r.is(i-1, "used") || r.is(i-1, "to") && r.is(i-2, "used")
 }
 
 // members adds the other members of a list to the source before the phrase at word i:
@@ -415,49 +296,48 @@ func (r *reader) link(out []Dependency, p *relation, source, target *found, stre
 
 // targets reads the noun phrases at i: "the ledger and the mailer".
 func (r *reader) targets(i, to int, p *relation) (out []found, end int) {
+	prep := p.last()
 	for i < to {
-		j := i
-		determined := false
-		for j < to && r.at(j) == nil && (r.words[j].entry.is(determiner|adjective) || r.words[j].low == "both") && (j == i || !r.words[j].broken) {
-			determined = determined || r.words[j].entry.is(determiner)
-			j++
-		}
-		if j == i && len(out) > 0 && j+1 < to && r.words[j].low == p.words[len(p.words)-1] { // "on pricing and on identity"
+		j := r.afterDeterminers(i, to, "both")
+		if j == i && len(out) > 0 && j+1 < to && r.words[j].low == prep { // "on pricing and on identity"
 			i++
 			continue
 		}
 		if j >= to || j > i && r.words[j].broken {
 			break
 		}
-		var f found
-		if m := r.at(j); m != nil {
-			f = *m
-		} else if m := r.headed(j, to); m != nil { // "port search", where search is a name
-			f = *m
-		} else if determined && (len(out) == 0 || !r.words[i].broken) {
-			f = r.definite(j, to)
-		}
+		f := r.target(j, to, r.has(i, j, determiner) && (len(out) == 0 || !r.words[i].broken))
 		if f.Name == "" {
 			break
 		}
-		out = append(out, f)
-		end = f.to
-		i = f.to
-		for i < to && number(r.words[i].name) && !r.words[i].broken {
-			i++
+		out, end = append(out, f), f.to
+		if i = r.afterNumbers(end, to); i >= to {
+			break
 		}
+		comma := r.words[i-1].stop == ','
 		switch {
-		case i < to && !r.words[i].broken && (r.words[i].low == "and" || r.words[i].low == "or"):
+		case r.is(i, "and") && (comma || !r.words[i].broken), r.is(i, "or") && !r.words[i].broken:
 			i++
-		case i < to && r.words[i-1].stop == ',' && (r.at(i) != nil || r.words[i].low == "and" || r.words[i].low == "the" || r.words[i].low == p.words[len(p.words)-1]):
-			if r.words[i].low == "and" {
-				i++
-			}
+		case comma && (r.at(i) != nil || r.is(i, "the", prep)):
 		default:
 			return out, end
 		}
 	}
 	return out, end
+}
+
+// target returns the thing at word j, after its article. defined reports whether it has one that makes it a name.
+func (r *reader) target(j, to int, defined bool) found {
+	if f := r.at(j); f != nil {
+		return *f
+	}
+	if f := r.headed(j, to); f != nil { // "port search", where search is a name
+		return *f
+	}
+	if defined {
+		return r.definite(j, to)
+	}
+	return found{}
 }
 
 // headed returns the name at the end of the noun phrase at word j.
@@ -490,53 +370,67 @@ func (r *reader) definite(j, to int) found {
 
 // source returns the subject of the verb at i.
 func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) found {
-	at := begin
-	for j := i - 1; j > begin; j-- {
-		switch w := &r.words[j]; {
-		case w.low == "and" || w.low == "but" || w.low == "while" || w.low == "because" || w.low == "since" || w.low == "so":
-			if j+1 < i {
-				at = j + 1
-			} else if last.Name != "" {
-				return *last
-			}
-		case w.broken:
-			at = j
-		default:
-			continue
-		}
-		break
+	at, j := begin, i-1
+	for j > begin && !r.words[j].broken && !joins[r.words[j].low] {
+		j--
 	}
-	for at < i && r.words[at].entry.is(function) && !r.words[at].entry.is(determiner|first|plural|neuter|third) && r.at(at) == nil &&
-		r.words[at].low != "which" && r.words[at].low != "that" && r.words[at].low != "who" {
+	switch {
+	case j <= begin:
+	case !joins[r.words[j].low]:
+		at = j
+	case j+1 < i:
+		at = j + 1
+	case last.Name != "": // "… and uses"
+		return *last
+	}
+	for at < i && !r.beginsSubject(at) {
 		at++
 	}
-	w := &r.words[at]
-	switch {
+	switch w := &r.words[at]; {
 	case at == i:
 		if last.Name != "" {
 			return *last
 		}
 		return r.nearest(sentence, i)
 	case r.at(at) != nil:
-	case w.low == "which" || w.low == "who" || w.low == "that" && r.is(at+1, r.words[i].low) || w.low == "that" && w.broken && at > sentence:
+	case r.isRelative(sentence, at, i):
 		return r.nearest(0, at)
 	case w.entry.is(neuter) && !w.entry.is(determiner) || w.low == "they":
 		if primary.Type == Person || primary.weak && primary.Confidence < ByObject {
 			return found{}
 		}
 		return *primary
-	case w.entry.is(first | plural):
-		if w.entry.is(determiner) {
-			break
-		}
+	case w.entry.is(first|plural) && !w.entry.is(determiner):
 		return r.purpose(end, to)
 	}
+	return r.sourceIn(at, i)
+}
+
+// joins are words that join a clause to the one before.
+var joins = analysis.Set("and but while because since so")
+
+// beginsSubject reports whether the subject of a clause can begin at word i. Function words before it don't.
+func (r *reader) beginsSubject(i int) bool {
+	e := r.words[i].entry
+	return !e.is(function) || e.is(determiner|first|plural|neuter|third) || r.at(i) != nil || r.is(i, "which", "that", "who")
+}
+
+// isRelative reports whether word at is a relative pronoun before the verb at i: "the ledger, which uses".
+func (r *reader) isRelative(sentence, at, i int) bool {
+	if r.is(at, "that") {
+		return r.is(at+1, r.words[i].low) || r.words[at].broken && at > sentence
+	}
+	return r.is(at, "which", "who")
+}
+
+// sourceIn returns the subject within words[at:i]: a name, or the noun after an article.
+func (r *reader) sourceIn(at, i int) found {
 	for k := range r.found { // but not payments in "payments' mailer uses …"
 		if f := &r.found[k]; f.from >= at && f.to <= i && (f.to == len(r.words) || !r.words[f.to-1].possessive) {
 			return *f
 		}
 	}
-	if at < i && r.words[at].entry.is(determiner) && at+1 < i {
+	if at+1 < i && r.words[at].entry.is(determiner) {
 		if sub, f := r.nouns(at+1, i); sub == thing && f.Confidence >= BySubject && f.to-f.from <= 2 {
 			return f
 		}

@@ -28,117 +28,145 @@ type word struct {
 	aside      bool // it is part of "(asked by …)" or of the speaker's name, and is not analysed
 }
 
+// plain reports whether a word is the claim's own: no quotation, no code and no part of a label.
+func (w *word) plain() bool { return !w.quoted && !w.aside && !w.code && !w.path }
+
+// nameable reports whether a word can be part of a name. Brackets and other marks of code can't.
+func (w *word) nameable() bool {
+	return w.name != "" && !strings.ContainsAny(w.name, "(){}[]=\"\\^|")
+}
+
 // scan splits the text into words.
 func (r *reader) scan() {
-	text, low := r.text, r.low
-	quoted, sentence, opens, broken := false, 0, true, false
-	cited := false // the line is a quotation that begins with >
-	for i := 0; i < len(text) && len(r.words) < maxWords; {
-		c := text[i]
-		if c == '\n' {
-			cited = false
-		}
-		if c == '>' && (i == 0 || text[i-1] == '\n' || i == r.bodyStart()) && i+1 < len(text) && text[i+1] == ' ' {
-			cited = true
-		}
+	s := scanner{reader: r, opens: true}
+	for i := 0; i < len(r.text) && len(r.words) < maxWords; {
+		c := r.text[i]
 		if blank(c) {
-			if c == '\n' && i+1 < len(text) && (text[i+1] == '\n' || text[i+1] == '-' || text[i+1] == '*' || text[i+1] == '#') && !opens {
-				sentence, opens = sentence+1, true
+			if c == '\n' {
+				s.endLine(i)
 			}
 			i++
 			continue
 		}
-		j, code := i, false
-		if c == '`' {
-			if n := strings.IndexByte(text[i+1:min(len(text), i+maxCode)], '`'); n > 0 && !strings.ContainsRune(text[i+1:i+1+n], '\n') {
-				j, code = i+n+2, true
-			}
-		}
-		for j < len(text) && !blank(text[j]) {
-			if text[j] == "—"[0] && j > i && strings.HasPrefix(text[j:], "—") {
-				break
-			}
-			if n := wideMark(text[j:]); n > 0 { // no space follows it
-				j += n
-				break
-			}
-			j++
-		}
-		a, b := i, j
-		var marks byte // marks before the word
-		for a < b {
-			n, m := opening(text[a:b])
-			if n == 0 || code && text[a] == '`' {
-				break
-			}
-			if m == '"' || text[a] == '\'' && quotes(text[a+1:]) {
-				quoted = true
-			}
-			marks |= m
-			a += n
-		}
-		var stop byte
-		closes := false
-		for b > a {
-			n, m := closing(text[a:b])
-			if n == 0 || text[b-1] == '`' {
-				break
-			}
-			if m == '"' || text[b-1] == '\'' && quoted {
-				closes = true
-			} else if m != 0 && (stop == 0 || m == '?' || m == '!' || m == '.' && stop != '?') {
-				stop = m
-			}
-			b -= n
-		}
-		if a == b { // a dash, a bullet
-			broken = broken || !opens
-			if closes {
-				quoted = false
-			}
-			i = j
-			continue
-		}
-		w := word{start: a, end: b, sentence: sentence, opens: opens, quoted: quoted || cited, broken: broken || marks != 0, stop: stop}
-		broken = false
-		if closes {
-			quoted = false
-		}
-		if code {
-			w.start, w.end = a+1, a+1+strings.IndexByte(text[a+1:b], '`')
-			w.possessive = strings.HasSuffix(text[a:b], "'s")
-			w.code = true
-			if n := strings.IndexByte(text[w.start:w.end], '('); n > 0 { // a call is the function
-				w.end = w.start + n
-			}
-			if strings.ContainsAny(text[w.start:w.end], " \t{}=\"'") { // a command or a value, no name
-				w.code = false
-				r.words = append(r.words, w)
-				goto next
-			}
-		}
-		r.spell(&w, low)
-		r.words = append(r.words, w)
-	next:
-		opens = false
-		switch {
-		case stop == '.' && abbreviated(w.low) && !code:
-			r.words[len(r.words)-1].stop = 0
-		case stop == '.' || stop == '?' || stop == '!' || stop == ';':
-			sentence, opens, broken = sentence+1, true, true
-		case stop != 0:
-			broken = true
-		}
-		i = j
+		s.cited = s.cited || c == '>' && s.beginsCitation(i)
+		end, code := r.token(i)
+		s.add(i, end, code)
+		i = end
 	}
 }
 
-// bodyStart returns the offset of the user's words after "User: ".
-func (r *reader) bodyStart() int {
-	if strings.HasPrefix(r.text, "User: ") {
-		return len("User: ")
+// scanner holds the state of splitting a text into words.
+type scanner struct {
+	*reader
+	sentence      int
+	opens, broken bool // of the next word
+	quoted        bool // a quotation has begun
+	cited         bool // the line is a quotation that begins with >
+}
+
+// endLine ends a quoted line, and the sentence before an empty line, a heading and a list's item.
+func (s *scanner) endLine(i int) {
+	s.cited = false
+	if i+1 < len(s.text) && !s.opens && strings.IndexByte("\n-*#", s.text[i+1]) >= 0 {
+		s.sentence, s.opens = s.sentence+1, true
 	}
-	return 0
+}
+
+// beginsCitation reports whether the > at i begins a quoted line.
+func (s *scanner) beginsCitation(i int) bool {
+	text := s.text
+	return (i == 0 || text[i-1] == '\n' || i == len("User: ") && strings.HasPrefix(text, "User: ")) && strings.HasPrefix(text[i+1:], " ")
+}
+
+// token returns the end of the word at byte i, marks included, and whether it begins with code in backquotes.
+func (r *reader) token(i int) (end int, code bool) {
+	text := r.text
+	end = i
+	if text[i] == '`' {
+		if n := strings.IndexByte(text[i+1:min(len(text), i+maxCode)], '`'); n > 0 && strings.IndexByte(text[i+1:i+1+n], '\n') < 0 {
+			end, code = i+n+2, true
+		}
+	}
+	for end < len(text) && !blank(text[end]) && (end == i || !strings.HasPrefix(text[end:], "—")) {
+		if n := wideMark(text[end:]); n > 0 { // no space follows it
+			return end + n, code
+		}
+		end++
+	}
+	return end, code
+}
+
+// add appends the word in text[i:j], if there is one between its marks.
+func (s *scanner) add(i, j int, code bool) {
+	a, opened := s.skipOpening(i, j, code)
+	b, stop, closes := s.skipClosing(a, j)
+	if a == b { // a dash, a bullet
+		s.broken = s.broken || !s.opens
+		s.quoted = s.quoted && !closes
+		return
+	}
+	w := word{start: a, end: b, sentence: s.sentence, opens: s.opens, quoted: s.quoted || s.cited, broken: s.broken || opened, stop: stop}
+	if !code || s.unquote(&w) {
+		s.spell(&w)
+	}
+	if stop == '.' && !code && abbreviated(w.low) {
+		stop, w.stop = 0, 0
+	}
+	s.words = append(s.words, w)
+	s.quoted = s.quoted && !closes
+	s.opens, s.broken = false, stop != 0
+	switch stop {
+	case '.', '?', '!', ';':
+		s.sentence, s.opens = s.sentence+1, true
+	}
+}
+
+// skipOpening returns the start of the word in text[a:b] after its marks, and whether one of them begins a clause.
+func (s *scanner) skipOpening(a, b int, code bool) (start int, separates bool) {
+	for a < b {
+		n, m := opening(s.text[a:b])
+		if n == 0 || code && s.text[a] == '`' {
+			break
+		}
+		if m == '"' || s.text[a] == '\'' && quotes(s.text[a+1:]) {
+			s.quoted = true
+		}
+		separates = separates || m != 0
+		a += n
+	}
+	return a, separates
+}
+
+// skipClosing returns the end of the word in text[a:b] before its marks, the strongest of them, and whether a quotation ends.
+func (s *scanner) skipClosing(a, b int) (end int, stop byte, closes bool) {
+	for b > a {
+		n, m := closing(s.text[a:b])
+		if n == 0 || s.text[b-1] == '`' {
+			break
+		}
+		if m == '"' || s.text[b-1] == '\'' && s.quoted {
+			closes = true
+		} else if m != 0 && (stop == 0 || m == '?' || m == '!' || m == '.' && stop != '?') {
+			stop = m
+		}
+		b -= n
+	}
+	return b, stop, closes
+}
+
+// unquote narrows a word to the code in its backquotes. It reports whether that can be a name; a command and a value can't.
+func (r *reader) unquote(w *word) bool {
+	text := r.text[w.start:w.end]
+	w.possessive = strings.HasSuffix(text, "'s")
+	text = text[1:]
+	text = text[:strings.IndexByte(text, '`')]
+	if n := strings.IndexByte(text, '('); n > 0 { // a call is the function
+		text = text[:n]
+	}
+	w.start++
+	w.end = w.start + len(text)
+	w.code = !strings.ContainsAny(text, " \t{}=\"'")
+	return w.code
 }
 
 // quotes reports whether the text after a single quotation mark is a quotation, that is,
@@ -160,44 +188,11 @@ const maxQuote = 160
 func blank(c byte) bool { return c <= ' ' || c == 0x7f }
 
 // spell sets the fields of a word from its text.
-func (r *reader) spell(w *word, low string) {
-	text := r.text[w.start:w.end]
-	if n := len(text); !w.code && n > 2 {
-		switch {
-		case strings.HasSuffix(text, "'s"):
-			text, w.possessive = text[:n-2], true
-		case n > 4 && strings.HasSuffix(text, "’s"):
-			text, w.possessive = text[:n-4], true
-		case strings.HasSuffix(text, "s'"):
-			text, w.possessive = text[:n-1], true
-		}
-		if w.possessive { // it's, let's
-			if e, ok := lexicon()[low[w.start:w.end]]; ok {
-				text, w.possessive = r.text[w.start:w.end], false
-				w.low, w.entry = low[w.start:w.end], e
-			}
-		}
-	}
-	end := w.start + len(text)
-	lows, uppers, digits, marks, high := 0, 0, 0, 0, false
-	hump := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z':
-			lows++
-		case c >= 'A' && c <= 'Z':
-			uppers++
-			hump = hump || i > 0 && lows > 0 && text[i-1] >= 'a' && text[i-1] <= 'z'
-		case c >= '0' && c <= '9':
-			digits++
-		case c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || blank(c):
-			marks++
-		case c >= utf8.RuneSelf:
-			high = true
-		}
-	}
-	w.low = low[w.start:end]
-	if high {
+func (r *reader) spell(w *word) {
+	text := r.cutPossessive(w)
+	s := shapeOf(text)
+	w.low = r.low[w.start : w.start+len(text)]
+	if s.high {
 		w.low = strings.ReplaceAll(w.low, "’", "'")
 	}
 	if !w.code {
@@ -206,28 +201,71 @@ func (r *reader) spell(w *word, low string) {
 	if w.entry == (entry{}) {
 		w.entry = lexicon()[w.low]
 	}
-	w.upper = text[0] >= 'A' && text[0] <= 'Z'
-	if text[0] >= utf8.RuneSelf {
-		first, _ := utf8.DecodeRuneInString(text)
-		w.upper = unicode.IsUpper(first)
-	}
-	w.capitals = uppers >= 2 && lows == 0
-	letters := lows + uppers
-	if strings.IndexByte(text, '/') >= 0 {
-		w.path = isPath(text)
-	}
-	if !w.code && letters > 0 && !w.path {
-		w.code = hump && !strings.ContainsRune(text, '/') || strings.IndexByte(text, '_') > 0 || strings.HasSuffix(text, "()") || dotted(text)
-	}
-	if w.code && letters == 0 {
-		w.code = false
-	}
-	switch {
-	case high || marks > 0 || w.code || strings.ContainsAny(text, "`\"'()[]{}<>,;!*|~"):
+	initial, _ := utf8.DecodeRuneInString(text)
+	w.upper = unicode.IsUpper(initial)
+	w.capitals = s.uppers >= 2 && s.lows == 0
+	w.path = strings.IndexByte(text, '/') >= 0 && isPath(text)
+	w.code = s.lows+s.uppers > 0 && (w.code || !w.path && s.isIdentifier(text))
+	if w.name = w.low; s.high || s.joined || w.code || strings.ContainsAny(text, "`\"'()[]{}<>,;!*|~") {
 		w.name = analysis.Entity(text)
-	default:
-		w.name = w.low
 	}
+}
+
+// cutPossessive returns the text of a word without the ending of a possessive. Words such as it's and let's keep theirs.
+func (r *reader) cutPossessive(w *word) string {
+	text := r.text[w.start:w.end]
+	n := len(text)
+	switch {
+	case w.code || n <= 2:
+		return text
+	case strings.HasSuffix(text, "'s"):
+		n -= len("'s")
+	case n > len("’s") && strings.HasSuffix(text, "’s"):
+		n -= len("’s")
+	case strings.HasSuffix(text, "s'"):
+		n -= len("'")
+	default:
+		return text
+	}
+	if e, ok := lexicon()[r.low[w.start:w.end]]; ok {
+		w.entry = e
+		return text
+	}
+	w.possessive = true
+	return text[:n]
+}
+
+// shape tells which characters a word has.
+type shape struct {
+	lows, uppers int  // numbers of ASCII letters
+	joined       bool // it has a mark or a blank inside, as in snake_case
+	hump         bool // it has a capital right after a small letter
+	high         bool // it has characters beyond ASCII
+}
+
+func shapeOf(text string) (s shape) {
+	small := false // the letter before
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c >= 'a' && c <= 'z':
+			s.lows++
+		case c >= 'A' && c <= 'Z':
+			s.uppers++
+			s.hump = s.hump || small
+		case c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || blank(c):
+			s.joined = true
+		case c >= utf8.RuneSelf:
+			s.high = true
+		}
+		small = c >= 'a' && c <= 'z'
+	}
+	return s
+}
+
+// isIdentifier reports whether a word of this shape is written as in code: PaymentsService, max_len, run(), log.go.
+func (s *shape) isIdentifier(text string) bool {
+	return s.hump && strings.IndexByte(text, '/') < 0 || strings.IndexByte(text, '_') > 0 || strings.HasSuffix(text, "()") || dotted(text)
 }
 
 // dotted reports whether s is a name such as log.go or ken.Claim, with letters on both

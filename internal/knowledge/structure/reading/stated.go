@@ -17,7 +17,7 @@ func (r *reader) stated() {
 		to := r.end(from)
 		for i := from + 1; i < to && r.words[to-1].stop != '?'; i++ {
 			w := &r.words[i]
-			if w.quoted || w.aside || w.code || w.path {
+			if !w.plain() {
 				continue
 			}
 			if r.rule && r.governs(i, to) {
@@ -151,7 +151,7 @@ func (r *reader) span(from, end int) span {
 // nominal reports whether a word may be part of a noun phrase without an article. free says
 // that there can't be a verb in that place.
 func nominal(w *word, free bool) bool {
-	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+	if len(w.name) < 2 || number(w.name) || !w.nameable() {
 		return false
 	}
 	if indefinites[w.low] || w.entry.is(function|past|calendar|adjective) || !w.entry.is(common) && (w.entry.is(finite) || w.entry.is(verb) && !free) {
@@ -251,43 +251,75 @@ var adverbs = analysis.Set(`also only currently now already still heavily mainly
 
 // objects finds the names after a phrase, including every member of a list.
 func (r *reader) objects(i, to int, p *relation) {
-	prep := p.words[len(p.words)-1]
+	prep := p.last()
 	for n := 0; i < to && n < 6; n++ {
-		j := i
-		for j < to && r.at(j) == nil && (r.words[j].entry.is(determiner|adjective) || r.words[j].low == "both" || n > 0 && r.words[j].low == prep) && (j == i || !r.words[j].broken) {
-			j++
+		j := r.afterDeterminers(i, to, "both")
+		if n > 0 {
+			j = r.afterDeterminers(i, to, "both", prep)
 		}
 		if j >= to || j > i && r.words[j].broken {
 			return
 		}
-		next := j
 		if f := r.at(j); f != nil {
-			next = f.to
+			i = f.to
 		} else {
-			for next < to && next < j+3 && (next == j || !r.words[next].broken) && r.at(next) == nil && nominal(&r.words[next], next == j) {
-				next++
-			}
-			if next < to && r.at(next) != nil && !r.words[next].broken || next == j {
+			end, bare := r.nominalEnd(j, to), j == i
+			if bare && n > 0 && end-j > 1 || end < to && !r.words[end].broken && r.words[end].low == "of" {
 				return
 			}
-			bare, again := j == i, n > 0 && j > i && r.words[j-1].low == prep
-			if next < to && !r.words[next].broken && r.words[next].low == "of" || bare && n > 0 && next-j > 1 || !r.isNameable(j, next, bare && n == 0 || again, p) {
+			if n > 0 { // "on pricing and on identity"
+				bare = !bare && r.words[j-1].low == prep
+			}
+			if end == j || !r.isNameable(j, end, bare, p) {
 				return
 			}
-			r.insertSpan(&span{from: j, to: next}, ByObject)
+			r.insertSpan(&span{from: j, to: end}, ByObject)
+			i = end
 		}
-		i = next
-		for i < to && number(r.words[i].name) && !r.words[i].broken {
-			i++
+		if i = r.afterNumbers(i, to); i >= to {
+			return
 		}
+		comma := r.words[i-1].stop == ','
 		switch {
-		case i < to && (!r.words[i].broken || r.words[i-1].stop == ',') && r.is(i, "and", "or"):
+		case r.is(i, "and", "or") && (comma || !r.words[i].broken):
 			i++
-		case i < to && r.words[i-1].stop == ',' && (r.words[i].low == prep || r.at(i) != nil || r.words[i].entry.is(determiner)):
+		case comma && (r.words[i].low == prep || r.at(i) != nil || r.words[i].entry.is(determiner)):
 		default:
 			return
 		}
 	}
+}
+
+// last returns the last word of a phrase, which is repeated in a list: "depends on pricing and on identity".
+func (p *relation) last() string { return p.words[len(p.words)-1] }
+
+// afterDeterminers returns the index after the articles and adjectives at i, and after words of lows among them.
+func (r *reader) afterDeterminers(i, to int, lows ...string) int {
+	j := i
+	for j < to && r.at(j) == nil && (r.words[j].entry.is(determiner|adjective) || r.is(j, lows...)) && (j == i || !r.words[j].broken) {
+		j++
+	}
+	return j
+}
+
+// nominalEnd returns the end of the noun phrase without a name at word j; j if there is none, or if a name follows.
+func (r *reader) nominalEnd(j, to int) int {
+	end := j
+	for end < min(to, j+3) && (end == j || !r.words[end].broken) && r.at(end) == nil && nominal(&r.words[end], end == j) {
+		end++
+	}
+	if end < to && r.at(end) != nil && !r.words[end].broken {
+		return j
+	}
+	return end
+}
+
+// afterNumbers returns the index after the numbers at word i: the end of "PostgreSQL 15".
+func (r *reader) afterNumbers(i, to int) int {
+	for i < to && number(r.words[i].name) && !r.words[i].broken {
+		i++
+	}
+	return i
 }
 
 // isNameable reports whether the phrase p makes the noun phrase words[from:to] a name. A noun

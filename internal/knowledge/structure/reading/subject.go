@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -146,59 +145,75 @@ func (r *reader) aboutClause(from, to int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
-		if r.isOpenTask() { // the task says more than the person who is to do it
-			if f := r.firstNamed(from, to); f.Name != "" {
-				return f
-			}
-			if f := r.done(from, to); f.Name != "" {
-				return f
-			}
-		}
-		return r.speakerMention()
+		return r.aboutSpeaker(from, to)
 	case ourself:
-		if f := r.changed(from, to); f.Name != "" && r.voice != person {
-			return f
-		}
-		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
-			return f
-		}
-		if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
+		return r.aboutUs(from, to)
+	case other, pronoun:
+		if r.voice == person {
 			return r.speech(BySpeech)
 		}
-		if f := r.chosenFor(from, to); f.Name != "" && r.voice != person {
+		if f := r.firstNamed(from, to); f.Name != "" || r.speaker.Name == "" {
 			return f
 		}
 		return r.spoken()
-	case other, pronoun:
-		if r.voice != person {
-			if f := r.firstNamed(from, to); f.Name != "" || r.speaker.Name == "" {
-				return f
-			}
-			return r.spoken()
-		}
-		return r.speech(BySpeech)
 	case thing:
-		if f.to < to && owning[r.words[f.to].low] && !r.saidToPerson() { // "Lena owns the importer."
-			if o := r.object(f.to, to); o.Name != "" {
-				return o
-			}
+		return r.aboutThing(from, to, f)
+	}
+	switch {
+	case f.Name == "":
+		return r.spoken()
+	case r.voice == person, f.weak && r.saidToPerson():
+		return r.speech(BySpeech)
+	}
+	f.Confidence = min(f.Confidence, ByCapital)
+	return f
+}
+
+// aboutSpeaker is about for a sentence whose subject is "I".
+func (r *reader) aboutSpeaker(from, to int) found {
+	if r.isOpenTask() { // the task says more than the person who is to do it
+		if f := r.firstNamed(from, to); f.Name != "" {
+			return f
 		}
-		switch {
-		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.has(from, to, first|plural):
-			return r.speech(BySpeaker)
-		case r.voice == user && f.weak && r.has(from, f.from, first):
-			return r.speech(BySpeech)
+		if f := r.done(from, to); f.Name != "" {
+			return f
 		}
+	}
+	return r.speakerMention()
+}
+
+// aboutUs is about for a sentence whose subject is "we".
+func (r *reader) aboutUs(from, to int) found {
+	if f := r.changed(from, to); f.Name != "" && r.voice != person {
 		return f
 	}
-	if f.Name != "" {
-		if r.voice == person || r.saidToPerson() && f.weak {
-			return r.speech(BySpeech)
-		}
-		f.Confidence = min(f.Confidence, ByCapital)
+	if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
+		return f
+	}
+	if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
+		return r.speech(BySpeech)
+	}
+	if f := r.chosenFor(from, to); f.Name != "" && r.voice != person {
 		return f
 	}
 	return r.spoken()
+}
+
+// aboutThing is about for a sentence with the subject f.
+func (r *reader) aboutThing(from, to int, f found) found {
+	told := r.saidToPerson()
+	if !told && f.to < to && owning[r.words[f.to].low] { // "Lena owns the importer."
+		if o := r.object(f.to, to); o.Name != "" {
+			return o
+		}
+	}
+	switch {
+	case told && (f.weak || f.Confidence <= ByCapital && f.Type == Unknown && r.has(from, to, first|plural)):
+		return r.speech(BySpeaker)
+	case r.voice == user && f.weak && r.has(from, f.from, first):
+		return r.speech(BySpeech)
+	}
+	return f
 }
 
 // changed returns what somebody gave another value: the API in "we moved the API to Node 22".
@@ -306,46 +321,15 @@ func (r *reader) firstNamed(from, to int) found {
 // subject returns the subject of words[from:to].
 func (r *reader) subject(from, to int) (subject, found) {
 	i := from
-	for i < to { // openings: "please", "but", "when asked, "
-		w := &r.words[i]
-		switch {
-		case r.at(i) != nil:
-			f := r.at(i)
-			if f.to <= to && r.saidToPerson() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
-				i = f.to
-				continue
-			}
-		case w.entry.is(preposition) || w.low == "when" || w.low == "if" || w.low == "because" || w.low == "since" || w.low == "while" || w.low == "although" || w.low == "whenever" || w.entry.is(calendar):
-			j := i + 1
-			for j < to && !r.words[j].broken {
-				j++
-			}
-			if j < to {
-				i = j
-				continue
-			}
-			i++
-			continue
-		case w.low == "don't" || w.low == "dont" || w.low == "do" && r.is(i+1, "not") || w.low == "longer" && r.is(i-1, "no"):
-			i++
-			continue
-		case w.entry.is(first):
-			return self, found{}
-		case w.entry.is(plural):
-			return ourself, found{}
-		case w.entry.is(second):
-			return other, found{}
-		case w.entry.is(third), w.entry.is(neuter) && !w.entry.is(determiner), w.low == "this" || w.low == "that":
-			if i+1 < to && w.entry.is(determiner) && !r.words[i+1].entry.is(function|finite|past) {
-				i++
-				continue
-			}
-			return pronoun, found{}
-		case w.entry.is(determiner) || w.entry.is(function) && !w.entry.is(auxiliary) || w.entry.is(adjective):
-			i++
-			continue
+	for i < to {
+		if s := r.pronounAt(i, to); s != absent {
+			return s, found{}
 		}
-		break
+		next := r.afterOpening(i, to)
+		if next == i {
+			break
+		}
+		i = next
 	}
 	if i >= to {
 		return absent, found{}
@@ -354,13 +338,65 @@ func (r *reader) subject(from, to int) (subject, found) {
 		return thing, *f
 	}
 	w := &r.words[i]
-	if w.entry.is(verb) && !(i > from && (r.words[i-1].entry.is(determiner) || r.words[i-1].entry.is(adjective))) && r.order(i, to) {
+	if w.entry.is(verb) && !(i > from && r.words[i-1].entry.is(determiner|adjective)) && r.order(i, to) {
 		return absent, r.object(i, to)
 	}
 	if w.entry.is(auxiliary) {
 		return absent, found{}
 	}
 	return r.nouns(i, to)
+}
+
+// pronounAt returns the kind of the pronoun at word i, absent if there is none.
+func (r *reader) pronounAt(i, to int) subject {
+	w := &r.words[i]
+	switch {
+	case r.at(i) != nil:
+		return absent
+	case w.entry.is(first):
+		return self
+	case w.entry.is(plural):
+		return ourself
+	case w.entry.is(second):
+		return other
+	case w.entry.is(third), w.entry.is(neuter) && !w.entry.is(determiner), w.low == "this", w.low == "that":
+		if i+1 < to && w.entry.is(determiner) && !r.words[i+1].entry.is(function|finite|past) { // "his laptop", "this job"
+			return absent
+		}
+		return pronoun
+	}
+	return absent
+}
+
+// afterOpening returns the index after "please", "but", "the", "when asked, " or what else may precede a subject at word i;
+// i if there is nothing.
+func (r *reader) afterOpening(i, to int) int {
+	w := &r.words[i]
+	switch f := r.at(i); {
+	case f != nil:
+		if r.isAddressed(f, to) {
+			return f.to
+		}
+	case w.entry.is(preposition|calendar) || conditions[w.low]:
+		if end := r.clauseEnd(i, to); end < to {
+			return end
+		}
+		return i + 1
+	case w.low == "don't" || w.low == "dont" || w.low == "do" && r.is(i+1, "not") || w.low == "longer" && r.is(i-1, "no"),
+		w.entry.is(determiner | adjective), w.entry.is(function) && !w.entry.is(auxiliary):
+		return i + 1
+	}
+	return i
+}
+
+var conditions = analysis.Set("when if because since while although whenever")
+
+// isAddressed reports whether a name is that of the person who is spoken to: "Hey Ana, …".
+func (r *reader) isAddressed(f *found, to int) bool {
+	if !r.saidToPerson() || f.to > to || f.to < to && !r.words[f.to].broken || r.words[f.to-1].possessive {
+		return false
+	}
+	return f.Type != System && f.Type != Tool && f.Confidence <= ByKnown
 }
 
 // order reports whether a base form begins an order and no noun phrase: no finite verb
@@ -372,159 +408,6 @@ func (r *reader) order(i, to int) bool {
 			return true
 		}
 		if w.entry.is(auxiliary) || w.entry.is(finite) && !w.entry.is(common) {
-			return false
-		}
-	}
-	return true
-}
-
-// nouns returns the noun phrase at i, up to its verb.
-func (r *reader) nouns(i, to int) (subject, found) {
-	if r.otherScript {
-		return absent, found{}
-	}
-	if r.tongue > german { // the rules don't know these languages' verbs, so a noun must have an article
-		for i < to && !(i > 0 && r.words[i-1].entry.is(determiner) && !r.words[i].entry.is(function) && !r.words[i].broken) {
-			if i++; i < to && r.at(i) != nil && !r.at(i).weak {
-				return thing, *r.at(i)
-			}
-		}
-		if i >= to {
-			return absent, found{}
-		}
-		to = i + 1
-	}
-	j, acts := i, false
-	for j < to && j < i+6 {
-		w := &r.words[j]
-		if w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
-			break
-		}
-		if acts = j > i && r.does(i, j, to); acts || j > i && (verbal(w) || r.acts(j, to)) {
-			break
-		}
-		if j > i && w.broken || w.entry.is(function) || j > i && w.entry.is(finite|past) || j > i && w.entry.is(verb) && !w.entry.is(common) {
-			break
-		}
-		if f := r.at(j); f != nil && j > i {
-			return thing, *f
-		}
-		if j > i && w.entry.is(generic) && w.entry.is(verb) && strings.HasSuffix(r.words[j-1].low, "s") && !w.broken { // "accounts get", "backups run"
-			break
-		}
-		if r.tongue == german && !w.upper {
-			break
-		}
-		if j > i && r.is(j+1, "than") { // "uploads larger than"
-			break
-		}
-		j++
-		if w.possessive {
-			break
-		}
-	}
-	for j > i+1 && r.words[j-1].entry.is(adjective) && !r.words[j-1].entry.is(common) { // "run migrations first"
-		j--
-	}
-	if j == i {
-		return absent, found{}
-	}
-	from := max(i, j-3)
-	f := found{Mention: Mention{Name: r.join(from, j), Display: r.display(from, j), Type: Unknown, Confidence: BySubject}, from: from, to: j, weak: true}
-	if w := r.whole(j, to); w.Name != "" {
-		if !isUsual(f.Name) {
-			r.parts = append(r.parts, f.Mention)
-		}
-		return thing, w
-	}
-	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
-	if f.Name == "" || isQuantity(f.Name) || j-from == 1 && (acts && Common(f.Name) || !acts && r.isPlainWord(&f, to) || verbal(&r.words[from]) || strings.ContainsFunc(f.Name, analysis.Unspaced)) {
-		return absent, found{}
-	}
-	if e := r.words[j-1].entry; e.head > 0 && j-from > 1 {
-		f.Type = heads[e.head-1].typ
-	}
-	return thing, f
-}
-
-// whole returns what the noun phrase that ends before word i belongs to: the mailer in "the retry
-// limit of the mailer".
-func (r *reader) whole(i, to int) found {
-	if i >= to || r.words[i].broken || r.words[i].low != "of" {
-		return found{}
-	}
-	for i++; i < to && !r.words[i].broken && r.words[i].entry.is(determiner|adjective); i++ {
-	}
-	if i >= to || r.words[i].broken {
-		return found{}
-	}
-	if f := r.at(i); f != nil {
-		return *f
-	}
-	_, f := r.nouns(i, to)
-	return f
-}
-
-// isQuantity reports whether a name is an amount: 32 megs, €35, takes 50 min.
-func isQuantity(name string) bool {
-	return strings.ContainsAny(name, "€$£¥%~") || slices.ContainsFunc(strings.Fields(name), number)
-}
-
-// isPlainWord reports whether a single word is no name as a subject or an object. In a
-// rule, which is always about something, fewer words are plain; but "jobs" in "jobs in the
-// scheduler" is.
-func (r *reader) isPlainWord(f *found, to int) bool {
-	if !r.rule || r.voice != nobody || f.to < to && r.is(f.to, "in", "of", "on") {
-		return isUsual(f.Name)
-	}
-	return Common(f.Name)
-}
-
-// acts reports whether word j ends in -s and has an object after it, so that it is a verb:
-// "the substrate schedules a job".
-func (r *reader) acts(j, to int) bool {
-	low := r.words[j].low
-	n := len(low)
-	if n < 4 || low[n-1] != 's' || low[n-2] == 's' || j+1 >= to || r.words[j+1].broken {
-		return false
-	}
-	next := &r.words[j+1]
-	return next.entry.is(determiner) || next.code || next.path
-}
-
-// does reports whether word j, after the noun at i, is a verb of the third person because the clause has no other: "the
-// office closes at six", but not "the release notes are written by hand".
-func (r *reader) does(i, j, to int) bool {
-	low, noun := r.words[j].low, r.words[j-1].low
-	n := len(low)
-	if r.tongue != english || i == 0 || !r.words[i-1].entry.is(determiner|adjective) || n < 4 || low[n-1] != 's' || strings.HasSuffix(low, "ss") || strings.HasSuffix(low, "us") || strings.HasSuffix(low, "is") ||
-		strings.HasSuffix(noun, "s") || r.words[j].upper || r.words[j].possessive || r.words[j-1].entry.is(adjective) {
-		return false
-	}
-	if j+1 >= to || r.words[j+1].broken {
-		return false
-	}
-	next := &r.words[j+1]
-	end := r.clauseEnd(j+1, to)
-	switch {
-	case r.words[j].entry.is(generic | common): // "logs to stdout", "times out"
-		if !r.is(j+1, "to", "into", "out") {
-			return false
-		}
-	case r.is(j+1, "to", "out", "off", "up", "down", "into", "after", "within", "until", "every", "when", "if", "while", "because", "automatically", "itself", "twice", "once"):
-	case r.is(j+1, "at", "for") && (isFigure(r.word(j+2)) || r.is(j+2, "noon", "midnight", "night", "dawn", "dusk")):
-	case r.words[to-1].stop != '.': // a fragment, such as "the tuition fees for March"
-		return false
-	case r.is(j+1, "at", "in", "on", "with"): // not: "the holiday rentals in Porto cost …"
-		if end-j > 5 {
-			return false
-		}
-	case next.entry.is(adjective|generic) && end-j > 2, !next.entry.is(function) && len(next.low) > 3 && strings.HasSuffix(next.low, "s"):
-	default:
-		return false
-	}
-	for k := j + 1; k < end && !subordinates[r.words[k].low]; k++ {
-		if e := r.words[k].entry; e.is(auxiliary|finite|past) && !e.is(preposition) || e.is(verb) && !e.is(common|adjective) && !r.words[k-1].entry.is(determiner|preposition) || strings.HasSuffix(r.words[k].low, "n't") {
 			return false
 		}
 	}
