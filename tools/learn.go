@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -158,6 +159,9 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 		return c.reinforce(ctx, a.IDs[0], a.Evidence, notes)
 	}
 	res, err := consolidate.Apply(ctx, auditedStore{c.Store, c.handle()}, k, known)
+	if err == nil {
+		err = matcher.WithdrawAll(ctx, c.Store, res.Superseded, c.actor())
+	}
 	if err != nil {
 		return nil, err
 	}

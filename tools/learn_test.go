@@ -270,6 +270,30 @@ func TestANewerStatementReplacesTheOlder(t *testing.T) {
 	}
 }
 
+// The digest of an earlier session does not go on saying what a newer statement replaced.
+func TestWhatIsReplacedLeavesTheDigest(t *testing.T) {
+	k := newKit(t)
+	from := func(c *ken.Claim) {
+		c.Session, c.CreatedAt = "s0", time.Now().Add(-72*time.Hour)
+		c.Evidence = []ken.Evidence{{Kind: ken.EvidenceMessage, SessionID: "s0", MessageID: "m1", Detail: c.Text, Trust: ken.TrustAgent, FetchedAt: c.CreatedAt}}
+	}
+	k.operator("The billing service listens on port 9999.", from)
+	k.operator("Goal: find the ports.\nThe billing service listens on port 9999.\nThe ledger listens on port 7070.", from, func(c *ken.Claim) {
+		c.Kind, c.Key, c.Heading = ken.KindEpisode, "episode:s0", "Session: the ports"
+	})
+	var got tools.LearnResult
+	k.call(&got, "knowledge_learn", `{"claim":"The billing service now listens on port 8443.","evidence":[{"kind":"agent_assertion","detail":"I looked"}]}`)
+	if got.Outcome != "learned" || len(got.Superseded) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	k.store(func(s store.Engine) {
+		c, err := s.ByKey(context.Background(), "episode:s0")
+		if err != nil || c.Text != "Goal: find the ports.\nThe ledger listens on port 7070." {
+			t.Errorf("the session still says %q, %v", c.Text, err)
+		}
+	})
+}
+
 func TestWhatAPersonTurnedDownIsNotLearnedAgain(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The cache is shared between tenants.")

@@ -9,8 +9,9 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Episodes is the part of a store that EachEpisode and Withdraw use.
+// Episodes is the part of a store that EachEpisode, Withdraw and WithdrawAll use.
 type Episodes interface {
+	Get(ctx context.Context, id string) (ken.Claim, error)
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
 	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
 	Transition(ctx context.Context, t ken.Transition) error
@@ -58,6 +59,20 @@ func Withdraw(ctx context.Context, s Episodes, old *ken.Claim, actor ken.Actor) 
 	})
 	if err != nil {
 		return fmt.Errorf("remove a claim from the episode of its session: %w", err)
+	}
+	return nil
+}
+
+// WithdrawAll is Withdraw for facts by their ids. It skips those that no longer exist.
+func WithdrawAll(ctx context.Context, s Episodes, ids []string, actor ken.Actor) error {
+	for _, id := range ids {
+		c, err := s.Get(ctx, id)
+		if err == nil {
+			err = Withdraw(ctx, s, &c, actor)
+		}
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return err
+		}
 	}
 	return nil
 }

@@ -33,17 +33,11 @@ func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []st
 	if a := consolidate.Plan(c, known); a.Own == "" && (a.Do == consolidate.Supersede && a.Relation == consolidate.Updates || a.Do == consolidate.Write && len(a.Amend) > 0) {
 		res, err := consolidate.Apply(ctx, d.s, c, known)
 		id, replaced = res.ID, slices.Concat(res.Superseded, res.Amended)
+		if err == nil {
+			err = matcher.WithdrawAll(ctx, d.s, res.Superseded, d.actor())
+		}
 		if err != nil {
 			return id, replaced, err
-		}
-		for _, old := range res.Superseded {
-			was, err := d.s.Get(ctx, old)
-			if err == nil {
-				err = matcher.Withdraw(ctx, d.s, &was, d.actor())
-			}
-			if err != nil && !errors.Is(err, ken.ErrNotFound) {
-				return id, replaced, err
-			}
 		}
 	} else if id, err = d.s.WriteClaim(ctx, c); err != nil {
 		return id, nil, err
