@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
 // cues are the phrases of one language that distinguish a statement from a request, a question or a
@@ -49,7 +50,7 @@ func phrasesOf(s string) (out []string) {
 var languages = map[string]*cues{
 	"de": {
 		words: `der die das und ist nicht wir ich du mit auf für im den dem ein eine einen sind es auch noch bei vom zum zur haben hat wird werden aber
-			wie was schon uns mir mich dir so dann nur bitte gerade oder wenn dass beim kein keine muss bin heiße wohne immer nie niemals`,
+			wie was schon uns mir mich dir so dann nur bitte gerade oder wenn dass beim kein keine muss bin heiße wohne immer nie niemals vor nach jedem jeder jeden alles nichts ohne über statt`,
 		questions:    phrasesOf("was, wer, wie, wo, wann, warum, wieso, weshalb, welche, welcher, welches, gibt es, hast du, habt ihr, weißt du, ist das"),
 		requests:     phrasesOf("kannst du, könntest du, kannst, könntest, würdest du, bitte, schau, schaust du, mach, machst du, zeig, zeigst du, hilf, hilfst du, prüf, prüfe, prüfst du, schreib, schreibst du, such, suchst du, erstell, erstellst du, erkläre, erklär, ich brauche, ich bräuchte, ich möchte, ich hätte gern, ich will, brauche, lass uns mal, leg, starte, bau, füge, ändere, aktualisiere, trag, trägst du"),
 		wanted:       phrasesOf("kannst du, könntest du, brauche deine hilfe, hilf mir"),
@@ -69,7 +70,7 @@ var languages = map[string]*cues{
 	},
 	"fr": {
 		words: `le la les des et est pas nous je tu vous avec pour dans sur une du au aux que qui ce cette il elle on ne plus mais sont avons ai c'est
-			j'ai n'est mon ma mes notre nos votre bien tout toujours chez par d'un d'une à j'habite jamais`,
+			j'ai n'est mon ma mes notre nos votre bien tout toujours chez par d'un d'une à j'habite jamais avant après chaque`,
 		questions:    phrasesOf("est-ce que, qu'est-ce, quel, quelle, quels, quelles, comment, pourquoi, où, quand est-ce, combien, qui est, une idée"),
 		requests:     phrasesOf("tu peux, peux-tu, pouvez-vous, vous pouvez, pourrais-tu, tu pourrais, pourriez-vous, merci de, s'il te plaît, s'il vous plaît, aide-moi, montre, montre-moi, regarde, vérifie, écris, fais, fais-moi, lance, ajoute, corrige, donne-moi, je voudrais, j'aimerais, j'ai besoin, il me faudrait, il faut que tu, il faut que vous, je cherche, prépare, mets à jour"),
 		wanted:       phrasesOf("tu peux, peux-tu, pouvez-vous, pourrais-tu, un coup de main, petite question"),
@@ -89,7 +90,7 @@ var languages = map[string]*cues{
 	},
 	"es": {
 		words: `el la los las de y es no que en un una con por para del se lo mi tu su nos está están son como más pero ya al hay tengo tiene
-			hemos muy te me le esto esta este todo todos cuando porque sin soy vivo siempre nunca usamos`,
+			hemos muy te me le esto esta este todo todos cuando porque sin soy vivo siempre nunca usamos antes después cada nada`,
 		questions:    phrasesOf("qué, quién, cómo, cuándo, dónde, cuánto, cuántos, cuál, por qué, hay alguna, alguna idea, sabes si"),
 		requests:     phrasesOf("puedes, me puedes, podrías, me podrías, por favor, ayúdame, muéstrame, mira, revisa, revísame, me revisas, escribe, haz, hazme, busca, prepara, dame, añade, pon, corrige, actualiza, necesito, quiero que, quisiera, me gustaría, quería, échame"),
 		wanted:       phrasesOf("puedes, podrías, una mano con, me ayudas, échame"),
@@ -108,7 +109,7 @@ var languages = map[string]*cues{
 	},
 	"pt": {
 		words: `o a os as de e é não que em um uma com por para do da dos das no na nos nas se meu minha seu sua está são como mais mas já ao tem
-			temos muito você vocês isso este esta tudo quando porque sem pra pro tá foi sou moro sempre nunca usamos`,
+			temos muito você vocês isso este esta tudo quando porque sem pra pro tá foi sou moro sempre nunca usamos antes depois cada nada`,
 		questions:    phrasesOf("o que, quem, como, quando é, onde, quanto, quantos, qual, quais, por que, tem como, alguma ideia, sabe se"),
 		requests:     phrasesOf("você pode, pode, podes, poderia, podia, consegue, me ajuda, ajuda, mostra, me mostra, olha, dá uma olhada, verifica, escreve, faz, cria, prepara, adiciona, corrige, atualiza, preciso, quero que, gostaria, queria, por favor, monta"),
 		wanted:       phrasesOf("você pode, me ajuda, dá uma olhada, pode me"),
@@ -327,7 +328,7 @@ func (c *cues) refuses(s *sentence, f string, rule bool) string {
 		return reasonQuestion
 	case quoted(s.text, func() bool { return c.has(f, c.said) }):
 		return reasonQuoted
-	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
+	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)) && !reading.OrdersEachTime(s.text):
 		return reasonRequest
 	case joking(s), c.has(f, c.greetings) && !long, exclaims && !numbered(s.text) && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return reasonTalk

@@ -15,7 +15,7 @@ func (r *reader) likely() bool {
 		return false
 	}
 	for from, to := range r.statements() {
-		if r.words[to-1].stop != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to)) {
+		if r.words[to-1].stop != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to) || r.ordersEachTime(from, to)) {
 			return true
 		}
 	}

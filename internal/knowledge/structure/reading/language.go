@@ -84,7 +84,7 @@ func (r *reader) recognise() {
 	}
 	best := english
 	for t := german; t < tongues; t++ {
-		if hits[t] > hits[best] {
+		if hits[t] > hits[best] || hits[t] == hits[best] && best == spanish && t == portuguese && strings.ContainsAny(r.low, "ãõçê") {
 			best = t
 		}
 	}
@@ -102,7 +102,7 @@ func (r *reader) recognise() {
 		case e[1]&(1<<best) != 0:
 			w.entry.class |= function | determiner
 		case e[0]&(1<<best) != 0:
-			w.entry.class |= function
+			w.entry.class = w.entry.class&^determiner | function // "no" is no article in Spanish
 		default:
 			w.entry.class &^= function | verb | adjective | past | finite // an English word that is spelled alike
 		}

@@ -269,67 +269,7 @@ var alterations = analysis.Set(`changed edited altered modified deleted removed 
 // consents are things that somebody must give first.
 var consents = analysis.Set(`approval sign-off signoff consent permission authorisation authorization approvals sign-offs signoffs`)
 
-// foreign reports whether word i is part of a common form of must, must not, always or
-// never in German, French or Spanish.
-func (r *reader) foreign(from, i, to int) bool {
-	return r.voice != person && (r.commandsGerman(from, i, to) || r.commandsFrench(from, i, to) || r.commandsSpanish(from, i))
-}
-
-// commandsGerman is foreign for German.
-func (r *reader) commandsGerman(from, i, to int) bool {
-	please := r.is(i-1, "bitte")
-	switch r.words[i].low {
-	case "muss", "müssen": // not: ich muss, das muss an … liegen
-		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein", "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
-	case "darf", "dürfen":
-		return !r.around(from, i, "ich", "du") && !(r.is(i+1, "man") && r.is(i+2, "ja")) && r.later(i, to, "nicht", "nie", "niemals", "kein", "keine", "nur")
-	case "nie", "niemals":
-		return (i == from || please) && r.german(to-1) && !r.has(i, to, first)
-	case "immer":
-		return please || i == from && r.german(to-1) || i == from+1 && r.german(from)
-	}
-	return false
-}
-
-// commandsFrench is foreign for French.
-func (r *reader) commandsFrench(from, i, to int) bool {
-	switch r.words[i].low {
-	case "doit", "doivent":
-		if i > from && (r.words[i-1].upper && !r.words[i-1].opens || r.named(i-1, i)) {
-			return false // "Yanis doit le faire"
-		}
-		return !r.around(from, i, "je", "tu", "il", "elle", "ce", "ça", "cela") && !r.is(i+1, "être", "avoir") || r.later(i, to, "jamais", "pas")
-	case "jamais":
-		return r.is(from, "ne") && i <= from+3
-	case "faut":
-		return r.anyOf(from, i, "il", "ne")
-	case "toujours":
-		return i == from+1 && !r.words[from].entry.is(function)
-	}
-	return false
-}
-
-// commandsSpanish is foreign for Spanish.
-func (r *reader) commandsSpanish(from, i int) bool {
-	switch r.words[i].low {
-	case "nunca":
-		return i == from && !r.is(i+1, "he", "fui", "mais")
-	case "siempre":
-		return i == from || i == from+1 && !r.words[from].entry.is(function) && !r.is(from, "yo", "casi")
-	case "debe", "deben":
-		return !r.is(i+1, "haber", "ser", "estar", "de") || r.anyOf(from, i, "no")
-	}
-	return false
-}
-
 // around reports whether one of the words is right before or after word i.
 func (r *reader) around(from, i int, lows ...string) bool {
 	return i > from && r.is(i-1, lows...) || r.is(i+1, lows...)
-}
-
-// german reports whether word i may be a German infinitive or imperative: it ends in
-// -en, -rn or -e.
-func (r *reader) german(i int) bool {
-	low := r.word(i)
-	return len(low) > 4 && fits(low, strings.HasSuffix, "en", "rn", "e")
 }
