@@ -26,6 +26,9 @@ func (r *reader) judged(rules found) found {
 	if r.otherScript || ownLife.MatchString(r.text) { // trained.Subject saw no examples of it
 		return rules
 	}
+	if rules.weak && r.body < len(r.words) && rules.to <= r.pastVerb(r.body, r.end(r.body)) { // the first word of an order
+		rules = found{}
+	}
 	least := overNothing
 	switch {
 	case rules.Name == "":
@@ -50,7 +53,7 @@ func (r *reader) judged(rules found) found {
 		if to == from {
 			continue
 		}
-		begin := r.words[from].start
+		begin := r.words[min(r.pastVerb(from, to), to-1)].start
 		a, b, p := trained.Subject(r.text[begin:r.words[to-1].end])
 		f, ok := r.spanned(from, to, begin+a, begin+b)
 		if ok && (p >= likely || p >= overBefore && least == overName && best.Name == "" && f.to <= rules.from) {

@@ -130,6 +130,24 @@ func (r *reader) ordersEachTime(from, to int) bool {
 	return containsPhrase(text, o.askFirst, false) || !first.is(function) && containsPhrase(text, o.each, false) || r.prohibits(from, to)
 }
 
+// pastVerb returns the index of the word behind the verb with which an order that holds each time begins, or from.
+func (r *reader) pastVerb(from, to int) int {
+	if r.tongue == english || !r.ordersEachTime(from, to) {
+		return from
+	}
+	if r.is(from, "bitte") {
+		from++
+	}
+	not := orderWords[r.tongue].not[r.words[from].low]
+	switch {
+	case r.tongue == german && (not || r.words[from].entry.is(function)): // "keine Secrets committen"
+		return from
+	case not, r.words[from].low == "ne":
+		return from + 2
+	}
+	return from + 1
+}
+
 // prohibits reports whether a sentence in the reader's tongue is a prohibition.
 func (r *reader) prohibits(from, to int) bool {
 	o, first, second := &orderWords[r.tongue], &r.words[from], r.word(from+1)

@@ -43,12 +43,13 @@ func FuzzRead(f *testing.F) {
 		"X depends on", "depends on X", "uses uses uses uses", "A, B and C use the D and the E, F", "\xff\xfe must \x80", "İstanbul'da must not", "ﬁ uses ﬂ", "(((((", "://", "/", "./", "a/b/c.go",
 		"Ana:", ": must", "User:", "must", "at most 3", "Node: `b()` uses c()", "Note: no", "the the the service service", "PAYMENTS MUST NOT", "muss nicht darf nie", "ne doit jamais",
 		"Payments uses calls redis.", "Payments uses uses redis", "payments calls uses depends on redis.", "redis is used by uses payments.", "b uses depends b",
-		"Search must not", "A, b and the c are owned by d", "b depends on c, on d and on", "and depend on", "the must", "jobs in the b must", "The rules are:",
+		"Search must not", "A, b and the c are owned by d", "b depends on c, on d and on", "and depend on", "the must", "jobs in the b must", "The rules are:", "ne", "No toques", "Bitte", "Vor jedem", "Não faça", "Ne touche pas: rien", "Fass den",
 		strings.Repeat("must ", 3000), strings.Repeat("é", 3000),
 	} {
 		f.Add(s, "payments")
 	}
 	f.Fuzz(func(t *testing.T, text, name string) {
+		reading.OrdersEachTime(text)
 		if !utf8.ValidString(text) || strings.TrimSpace(text) == "" || len(text) > ken.MaxTextBytes {
 			c := ken.Claim{Text: text, Kind: ken.KindFact} // no store takes it, and nothing may break
 			holds(t, text, reading.Read(&c, nil))
