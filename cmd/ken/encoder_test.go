@@ -31,7 +31,7 @@ func TestSentenceEncoderInEmbedPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("embedder", "ok", "the model in "+model+" (transformer:tiny:")
-	check("vectors", "ok", "records have one from transformer:tiny:")
+	check("vectors", "ok", "records, each with one from transformer:tiny:")
 	if err := os.Truncate(filepath.Join(model, "model.safetensors"), 1000); err != nil {
 		t.Fatal(err)
 	}

@@ -294,7 +294,7 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonLanguage)
 	}
 	f := c.form(s.text)
-	rule := c.has(f, c.rules)
+	rule := c.has(f, c.rules) || reading.OrdersEachTime(s.text)
 	if reason := c.refuses(s, f, rule); reason != "" {
 		return refused(reason)
 	}
@@ -328,7 +328,7 @@ func (c *cues) refuses(s *sentence, f string, rule bool) string {
 		return reasonQuestion
 	case quoted(s.text, func() bool { return c.has(f, c.said) }):
 		return reasonQuoted
-	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)) && !reading.OrdersEachTime(s.text):
+	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
 		return reasonRequest
 	case joking(s), c.has(f, c.greetings) && !long, exclaims && !numbered(s.text) && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return reasonTalk

@@ -59,9 +59,10 @@ func factAfterRequest(w []word) int {
 }
 
 // asksToDo reports whether a request for now begins at word i, behind a fact: "We moved the API to Node 22, please fix the
-// Dockerfile."
+// Dockerfile." "I live in Linz, so recommend places there."
 func asksToDo(w []word, i int) bool {
-	if w[i].low != "please" && w[i].low != "pls" || !imperatives[low(w, i+1)] || manners[low(w, i+1)] {
+	asks := w[i].low == "please" || w[i].low == "pls" || w[i].low == "so" && w[i-1].comma
+	if !asks || !imperatives[low(w, i+1)] || manners[low(w, i+1)] {
 		return false
 	}
 	fact, request := w[:i], w[i+1:]

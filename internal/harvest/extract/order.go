@@ -66,6 +66,8 @@ func setsStyle(w []word) bool {
 			slices.ContainsFunc(w[1:min(4, len(w))], func(x word) bool { return strings.HasSuffix(x.low, "s") })
 	case wordings[w[1].low] && len(w) <= 8, choices.in(w) >= 0, last == "throughout":
 		return true
+	case first == "keep":
+		return len(w) > 2 && (lastingStates[last] || upToDate.in(w) > 0)
 	case first == "use":
 		n := 1
 		for n < len(w) && !w[n-1].comma {
@@ -75,6 +77,12 @@ func setsStyle(w []word) bool {
 	}
 	return false
 }
+
+// lastingStates holds how things are to be kept: "keep staging and production identical".
+var (
+	lastingStates = analysis.Set("identical consistent sorted alphabetical short small minimal simple flat private separate stateless idempotent stable readable green pinned immutable pure backwards-compatible backward-compatible")
+	upToDate      = list("up to date, in sync, in order")
+)
 
 // wordings holds what the agent writes every time.
 var wordings = analysis.Set("answers replies responses explanations summaries comments commits")

@@ -1,6 +1,10 @@
 package extract
 
-import "github.com/kenlayer/ken/internal/analysis"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // longestTrait is the maximum number of words of such a short sentence about the speaker.
 const longestTrait = 5
@@ -178,4 +182,17 @@ func saysWhatIsUsed(w []word) bool {
 		return len(w) > 2 && len(w) < 5 && isProduct(&w[2]) && (len(w) == 3 || numbered(w[3].low))
 	}
 	return len(w) > 3 && len(w) < 8 && isProduct(&w[0]) && !w[1].comma && numbered(w[1].low) && prepositions[w[2].low] && !w[2].comma
+}
+
+// isNameOfPresent reports whether a word is the name of a person present, or a short form of it.
+func isNameOfPresent(w string, present map[string]bool) bool {
+	if present[w] {
+		return true
+	}
+	for name := range present {
+		if len(w) >= 3 && strings.HasPrefix(name, w) {
+			return true
+		}
+	}
+	return false
 }

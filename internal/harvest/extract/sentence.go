@@ -183,9 +183,12 @@ func (s *sentence) open(present map[string]bool) {
 		if n == 0 && s.words[0].comma && isNameOfPresent(s.words[0].low, present) {
 			n = 1
 		}
+		if good := s.words[0].low == "good" || s.words[0].low == "great"; good && s.words[1].low == "news" && s.words[1].comma {
+			n = 2
+		}
 		if n == 0 && openings[s.words[0].low] {
 			n = 1
-			// "Great news" and "So far" are no openings; "And I", "But we" are.
+			// "Great work" and "So far" are no openings; "And I", "But we" are.
 			if w := &s.words[0]; !w.comma && !(joining[w.low] && (w.low != "so" || self[low(s.words, 1)])) {
 				return
 			}
@@ -271,19 +274,6 @@ func (s *sentence) clauses(limit int) []sentence {
 		i = 4
 	}
 	return append(out, rest)
-}
-
-// isNameOfPresent reports whether a word is the name of a person present, or a short form of it.
-func isNameOfPresent(w string, present map[string]bool) bool {
-	if present[w] {
-		return true
-	}
-	for name := range present {
-		if len(w) >= 3 && strings.HasPrefix(name, w) {
-			return true
-		}
-	}
-	return false
 }
 
 // isProse reports whether a line is text that somebody wrote, and not code, a log, a table or a

@@ -48,6 +48,13 @@ func TestOrdersThatLast(t *testing.T) {
 		{"ask Priya before you touch the billing schema", "instruction: User: Ask Priya before you touch the billing schema"},
 		{"please check with the legal team before deleting customer data", "instruction: User: Please check with the legal team before deleting customer data"},
 
+		{"keep the two environments identical", "instruction: User: Keep the two environments identical"},
+		{"keep the docs in sync", "instruction: User: Keep the docs in sync"},
+		{"actualiza el changelog con cada versión", "constraint: Actualiza el changelog con cada versión"},
+		{"bitte keine Änderungen direkt auf main pushen", "constraint: Bitte keine Änderungen direkt auf main pushen"},
+		{"actualiza el README con lo de antes", ""},
+		{"keep the connection open", ""},
+
 		{"ask Priya before lunch", ""},
 		{"ask Priya whether the schema is final", ""},
 		{"fix the footer on each page", ""},
@@ -93,6 +100,9 @@ func TestFactsWithinRequests(t *testing.T) {
 		{"add a log line, i need to see the id", ""},
 		{"And please don't call, only write, I'm at work until six.", "instruction: User: Please don't call, only write, I'm at work until six."},
 		{"For internal use only.", ""},
+
+		{"we live in Linz now, so recommend restaurants there", "fact: User: We live in Linz now"},
+		{"good news, I got a job at Zalando!", "fact: User: I got a job at Zalando!"},
 	})
 }
 
