@@ -47,6 +47,8 @@ func TestOrdersEachTime(t *testing.T) {
 	}
 	for _, s := range []string{
 		"", "No.", "Ne", "Bitte", "Keine Sorge wegen der Tests.", "Never push to main.",
+		"Nicht alle Tests laufen.", "Keine Container laufen.", "No todas las tablas tienen un índice.", "No tienes que hacer nada de eso.", "Não precisas fazer isso na main.",
+		"Das Team der Firma testet nichts davon.",
 		"No funciona el login desde ayer.",
 		"No tienes acceso a ese repositorio.",
 		"Ejecuta las pruebas y dime qué falla.",
