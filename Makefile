@@ -169,7 +169,7 @@ packages-test: programs ## make a release for this machine in bin/release, insta
 # A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
 # next. packages-test is the short form. The clients that they bring are installed first, which is not timed. KEN_DEBIAN=bookworm adds a bare root.
 first-hour: programs ## play the first hour of five kinds of users, from packages made here, and print how long each waits
-	@for folder in python node agents; do clients/$$folder/run install; done
+	@for folder in python node agents; do internal/clients/$$folder/run install; done
 	@$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release
 	@packaging/test/run bin/release bin/upstream go wheel npm deb image agent
 
@@ -182,25 +182,25 @@ programs: build
 clients: clients-python clients-node clients-agents clients-go ## run real clients against ken serve and ken mcp, if they can be installed
 
 clients-go: programs
-	@if (cd clients/go && go mod download) 2>/dev/null; then \
+	@if (cd internal/clients/go && go mod download) 2>/dev/null; then \
 		echo "== the OpenAI client for Go"; \
-		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
+		cd internal/clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
 	else echo "SKIPPED: the OpenAI client for Go: its module can't be downloaded"; fi
 
 clients-node clients-python clients-agents: clients-%: programs
-	@clients/$*/run
+	@internal/clients/$*/run
 
 browser: programs ## test the console in a real browser, if there is one
-	@clients/console/run
+	@internal/clients/console/run
 
 site: ## build the documentation site in bin/site, if MkDocs can be installed
-	@clients/site/run
+	@internal/clients/site/run
 
 pictures: programs ## make the pictures of the console in docs/pictures anew
-	@clients/console/run pictures
+	@internal/clients/console/run pictures
 
 recordings: build ## record the terminals in docs/pictures anew
-	@clients/site/run recordings
+	@internal/clients/site/run recordings
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update

@@ -126,7 +126,7 @@ func follow(t *testing.T, page string, snippets []snippet) {
 			}
 			continue
 		case s.language == "" || s.language == "python" || s.language == "ts":
-			// A drawing, or a snippet that clients/python and clients/node run.
+			// A drawing, or a snippet that internal/clients runs.
 		case s.language == "yaml":
 			if err := readYAML(s.text); err != nil {
 				fail("%v", err)

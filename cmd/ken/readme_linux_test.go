@@ -21,8 +21,8 @@ import (
 // elsewhere names the test that runs each README snippet which TestReadme leaves out.
 var elsewhere = map[string]string{
 	"go":     "examples/quickstart",
-	"python": "clients/python/test_docs.py",
-	"ts":     "clients/node/test/docs.test.js",
+	"python": "internal/clients/python/test_docs.py",
+	"ts":     "internal/clients/node/test/docs.test.js",
 	"":       "a picture",
 
 	"go run ./cmd/ken ask \"how does the circuit breaker recover?\"\nmake test\n": ".ci/run, in a fresh clone",

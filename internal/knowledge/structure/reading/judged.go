@@ -29,17 +29,7 @@ func (r *reader) judged(rules found) found {
 	if rules.weak && r.body < len(r.words) && rules.to <= r.pastVerb(r.body, r.end(r.body)) { // the first word of an order
 		rules = found{}
 	}
-	least := overNothing
-	switch {
-	case rules.Name == "":
-	case r.answer > 0 && rules.from > r.answer && !rules.Known: // an answer gives a value of what the question names
-	case rules.Name == r.speaker.Name || rules.Name == "user":
-		least = overSpeaker
-	case rules.Known:
-		least = overKnown
-	case !rules.weak && rules.Confidence >= ByCapital:
-		least = overName
-	}
+	least := r.leastOver(&rules)
 	best, likely := found{}, least
 	most := len(r.words)
 	if r.answer > 0 {
@@ -68,6 +58,21 @@ func (r *reader) judged(rules found) found {
 		return w
 	}
 	return best
+}
+
+// leastOver returns the least score with which the trained judgement replaces the result of the rules.
+func (r *reader) leastOver(rules *found) float64 {
+	switch {
+	case rules.Name == "":
+	case r.answer > 0 && rules.from > r.answer && !rules.Known: // an answer gives a value of what the question names
+	case rules.Name == r.speaker.Name || rules.Name == "user":
+		return overSpeaker
+	case rules.Known:
+		return overKnown
+	case !rules.weak && rules.Confidence >= ByCapital:
+		return overName
+	}
+	return overNothing
 }
 
 // spanned returns the mention for text[begin:end] within words[from:to].

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const built = (name) => fileURLToPath(new URL(`../../../bin/${name}`, import.meta.url));
+const built = (name) => fileURLToPath(new URL(`../../../../bin/${name}`, import.meta.url));
 const ken = process.env.KEN_BIN ?? built('ken');
 const furnish = process.env.FURNISH_BIN ?? built('furnish');
 const upstream = process.env.KEN_UPSTREAM_BIN ?? built('upstream');

@@ -12,7 +12,7 @@ import { go, page, start } from './lib/rig.js';
 
 const name = encodeURIComponent;
 const viewport = { width: 1280, height: 860 };
-const to = (picture) => fileURLToPath(new URL(`../../docs/pictures/console-${picture}.png`, import.meta.url));
+const to = (picture) => fileURLToPath(new URL(`../../../docs/pictures/console-${picture}.png`, import.meta.url));
 
 const pictures = [
   ['turns', (p) => `/console/turns?agent=${name(p.agents[1])}`],

@@ -13,7 +13,7 @@ import { shot } from '../lib/shots.js';
 import { hostile } from '../lib/watch.js';
 
 const run = promisify(execFile);
-const ken = process.env.KEN_BIN ?? fileURLToPath(new URL('../../../bin/ken', import.meta.url));
+const ken = process.env.KEN_BIN ?? fileURLToPath(new URL('../../../../bin/ken', import.meta.url));
 
 test('a turn is saved as a memory test, which is green', async (t) => {
   const { start, page, go } = furnished();

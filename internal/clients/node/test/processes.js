@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-const built = (name) => fileURLToPath(new URL(`../../../bin/${name}`, import.meta.url));
+const built = (name) => fileURLToPath(new URL(`../../../../bin/${name}`, import.meta.url));
 export const ken = process.env.KEN_BIN ?? built('ken');
 const upstreamBin = process.env.KEN_UPSTREAM_BIN ?? built('upstream');
 

@@ -14,7 +14,7 @@ import * as browser from '../lib/browser.js';
 import * as processes from '../lib/processes.js';
 import { shot } from '../lib/shots.js';
 
-const nats = process.env.KEN_NATS_SERVER ?? fileURLToPath(new URL('../../../bin/nats-server', import.meta.url));
+const nats = process.env.KEN_NATS_SERVER ?? fileURLToPath(new URL('../../../../bin/nats-server', import.meta.url));
 
 test('the nodes and whom they serve', { skip: existsSync(nats) ? false : 'there is no bin/nats-server' }, async (t) => {
   const above = await mkdtemp(join(tmpdir(), 'ken-nodes-'));

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { compile, inside, strict } from './strict.js';
 
-const source = fileURLToPath(new URL('../../../packaging/npm', import.meta.url));
+const source = fileURLToPath(new URL('../../../../packaging/npm', import.meta.url));
 
 test('the declarations of the package are those of its sources', (t) => {
   const folder = inside(t, 'types');
@@ -48,7 +48,7 @@ test('the types fit the clients, with everything checked', (t) => {
 
 test('the types say what openapi.json says', () => {
   const declarations = readFileSync(join(source, 'index.d.mts'), 'utf8');
-  const { paths, components: { schemas } } = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url)));
+  const { paths, components: { schemas } } = JSON.parse(readFileSync(new URL('../../../../docs/openapi.json', import.meta.url)));
   const fields = (type) => [...declarations.match(new RegExp(`export type ${type} = \\{([^]*?)\\n\\};`))[1].matchAll(/^    (\w+)\??:/gm)].map((m) => m[1]);
   const insertion = schemas.PreparedTurn.properties.insertions.items;
   assert.deepEqual(fields('Insertion').sort(), Object.keys(insertion.properties).sort());

@@ -33,7 +33,7 @@ function snippets(text) {
 const alike = (text) => text.replace(/\[k:\w+\]/g, '[k:ID]').replace(/\d{4}-\d\d-\d\d/g, 'DATE');
 
 for (const [page, least] of Object.entries(pages)) test(`the snippets of ${page}`, async (t) => {
-  const programs = snippets(readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8'));
+  const programs = snippets(readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8'));
   assert.ok(programs.length >= least, `${programs.length} snippets`);
   const folder = inside(t, 'docs');
   programs.forEach(({ body }, i) => writeFileSync(join(folder, `${i}.mts`), body));

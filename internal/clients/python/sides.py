@@ -16,7 +16,7 @@ CLAIM = "The payments service retries a failed transfer three times, ten seconds
 PLAIN = "The payments service retries a failed transfer three times, “ten seconds” apart ✓"
 MARKER = "[Pipeline Knowledge]"
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KEN = os.environ.get("KEN_BIN", str(ROOT / "bin" / "ken"))
 UPSTREAM = os.environ.get("KEN_UPSTREAM_BIN", str(ROOT / "bin" / "upstream"))
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")

@@ -1,4 +1,4 @@
-module github.com/kenlayer/ken/clients/go
+module github.com/kenlayer/ken/internal/clients/go
 
 go 1.26.8
 

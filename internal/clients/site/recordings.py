@@ -17,7 +17,7 @@ import tempfile
 import termios
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 COLUMNS, ROWS = 100, 30
 KEEP = 15_000  # milliseconds that the end stays
 

@@ -2,7 +2,7 @@
 // has a separate session, continues in it from another process, and keeps its blocks.
 // It takes minutes, so it is run by hand:
 //
-//   make clients && (cd clients/agents && node --test test/crowd.js)
+//   make clients && (cd internal/clients/agents && node --test test/crowd.js)
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
