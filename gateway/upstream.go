@@ -22,6 +22,7 @@ type upstream struct {
 	root      string // prefix without the version, for paths that are not below /v1
 	anthropic bool   // send the key as Anthropic expects it
 	key       string // used for clients without a key of their own; "" if there is none
+	named     bool   // by the client, in upstreamHeader
 
 	last atomic.Pointer[lastResponse]
 }
@@ -46,6 +47,7 @@ func (c *call) chooseUpstream() *fault {
 	switch {
 	case c.up != nil && c.up.same(want):
 	case c.g.o.AnyUpstream:
+		want.named = true
 		c.up = want
 	default:
 		return &fault{status: http.StatusMisdirectedRequest, code: "other_upstream", msg: "this gateway sends to another API than " + want.base.Host,
@@ -75,6 +77,12 @@ func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "upstream", Msg: "the value is not an http or https URL without a user name, query or fragment",
 			Try: "Give the address alone, such as https://api.openai.com/v1."}
+	}
+	for _, endpoint := range [...]string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings"} {
+		if strings.HasSuffix(strings.TrimRight(u.Path, "/"), endpoint) {
+			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "upstream", Msg: "the value is the address of one endpoint, and not of the API",
+				Try: "Leave off " + endpoint + "."}
+		}
 	}
 	up := &upstream{base: u, key: key, anthropic: anthropic, prefix: strings.TrimRight(u.EscapedPath(), "/")}
 	up.root = up.prefix

@@ -41,7 +41,8 @@ func TestUpstreamPath(t *testing.T) {
 }
 
 func TestUpstreamThatIsNone(t *testing.T) {
-	for _, base := range []string{"localhost:1234", "ftp://host/v1", "https://", "https://user:secret@host/v1", "https://host/v1?a", "https://host/v1#a", "http://%zz"} {
+	for _, base := range []string{"localhost:1234", "ftp://host/v1", "https://", "https://user:secret@host/v1", "https://host/v1?a", "https://host/v1#a", "http://%zz",
+		"https://host/v1/chat/completions", "https://host/v1/messages/"} {
 		_, err := parseUpstream(base, "", false)
 		if !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v", base, err)
