@@ -1,5 +1,6 @@
 // Ken for the Vercel AI SDK.
 
+import { checkKen } from "./lib/check.mjs";
 import { Answer, prepared } from "./lib/prompt.mjs";
 
 /**
@@ -18,6 +19,7 @@ import { Answer, prepared } from "./lib/prompt.mjs";
  * @returns {LanguageModelMiddleware}
  */
 export function kenMiddleware(ken) {
+  checkKen(ken);
   /** @param {any} params @param {any} model */
   const before = (params, model) =>
     prepared(ken, params.prompt, { session: params.providerOptions?.ken?.session, model: model.modelId, signal: params.abortSignal });

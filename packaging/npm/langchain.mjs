@@ -4,6 +4,7 @@ import { Document } from "@langchain/core/documents";
 import { HumanMessage } from "@langchain/core/messages";
 import { BaseRetriever } from "@langchain/core/retrievers";
 import { answered, insert, merged, prepare } from "./lib/blocks.mjs";
+import { checkKen } from "./lib/check.mjs";
 
 /**
  * @import { BaseMessage } from "@langchain/core/messages"
@@ -48,6 +49,7 @@ export class KenRetriever extends BaseRetriever {
  * @returns {AgentMiddleware}
  */
 export function kenMiddleware(ken) {
+  checkKen(ken);
   /** @type {any} */
   const middleware = {
     // As createMiddleware of langchain makes it; the retriever above needs @langchain/core alone.

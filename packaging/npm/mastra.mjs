@@ -1,5 +1,6 @@
 // Ken for Mastra.
 
+import { checkKen } from "./lib/check.mjs";
 import { Answer, prepared } from "./lib/prompt.mjs";
 
 /**
@@ -19,6 +20,7 @@ const turnOf = Symbol("turn");
  * @returns {Processor<"ken"> & Required<Pick<Processor, "processLLMRequest" | "processLLMResponse">>}
  */
 export function kenProcessor(ken) {
+  checkKen(ken);
   return {
     id: "ken",
     name: "Ken",

@@ -61,6 +61,20 @@ class TestLiteLLM(Project):
         [body] = self.check_blocks()
         self.assertIn(picture, body["messages"][-1]["content"])
 
+    def test_a_program_that_ends_at_once(self):
+        printed = self.python(f"""
+import asyncio, os
+os.dup2(1, 2)  # what LiteLLM logs is printed
+import litellm
+from ken import Ken
+from ken.litellm import KenLogger
+
+litellm.callbacks = [KenLogger(Ken())]
+asyncio.run(litellm.acompletion(messages={ASK!r}, metadata={{"session_id": "brief"}}, **{self.to!r}))
+""")
+        self.assertEqual(printed, "")
+        self.assertEqual([text for _, text in self.said("brief")], [QUESTION, PLAIN])
+
     def test_router(self):
         async def go():
             router = litellm.Router(model_list=[{"model_name": "helper", "litellm_params": self.to}])

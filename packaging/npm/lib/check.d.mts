@@ -10,6 +10,11 @@ export declare function filled(field: string, value: unknown): string;
  */
 export declare function checkOwner(owner?: string): string | undefined;
 /**
+ * What an adapter is made for: a Ken, or a session of one.
+ * @param {unknown} ken
+ */
+export declare function checkKen(ken: unknown): void;
+/**
  * A key of Ken.
  * @param {string} [key]
  */

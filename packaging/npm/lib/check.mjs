@@ -26,6 +26,16 @@ export function checkOwner(owner) {
 }
 
 /**
+ * What an adapter is made for: a Ken, or a session of one.
+ * @param {unknown} ken
+ */
+export function checkKen(ken) {
+  if (typeof (/** @type {any} */ (ken))?.prepare !== "function") {
+    throw new KenError("neither a Ken nor a session of one", { code: "invalid", field: "ken", hint: "Give what new Ken() or ken.session() returned." });
+  }
+}
+
+/**
  * A key of Ken.
  * @param {string} [key]
  */

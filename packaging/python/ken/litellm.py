@@ -49,8 +49,12 @@ class KenLogger(CustomLogger):
         if not turn or not getattr(response, "choices", None) or not hasattr(response.choices[0], "message"):
             return
         message = _plain(response.choices[0].message)
-        await asyncio.to_thread(_adapt.answered, self.ken, turn, {"role": "assistant", "content": message.get("content") or "", **(
-            {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {})})
+        answer = {"role": "assistant", "content": message.get("content") or "", **(
+            {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {})}
+        try:
+            await asyncio.to_thread(_adapt.answered, self.ken, turn, answer)
+        except RuntimeError:  # The interpreter ends, and has no threads left. LiteLLM calls back once more then.
+            _adapt.answered(self.ken, turn, answer)
 
 
 def _plain(message: Any) -> dict[str, Any]:

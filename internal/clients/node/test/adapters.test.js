@@ -35,6 +35,14 @@ const blocks = (request) => conversation(request.body).map((m) => texts(m).some(
 const args = { path: 'payments/retry.go', lines: 40 };
 const called = `assistant: read_file {"path":"payments/retry.go","lines":40}`;
 
+test('an adapter that is made for something else', () => {
+  for (const make of [aiMiddleware, kenMiddleware, kenProcessor]) {
+    for (const wrong of [undefined, {}, { ken: new Ken({ url: 'http://127.0.0.1:1' }) }]) {
+      assert.throws(() => make(wrong), { name: 'KenError', field: 'ken' });
+    }
+  }
+});
+
 test('a model does not wait for a Ken that hangs', async (t) => {
   const up = await processes.upstream(t);
   const { url, asked } = await processes.silent(t);
