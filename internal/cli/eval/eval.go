@@ -143,7 +143,7 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 				return err
 			}
 		}
-		if !a.Quiet {
+		if !a.Quiet || !a.JSON { // the table lacks the notes, which are no progress; the JSON has them
 			for _, note := range r.Notes {
 				fmt.Fprintf(a.Err, "ken: %s: %s\n", r.Dataset, note)
 			}
