@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/itemid"
 )
 
 // Defaults of Options, in code points.
@@ -28,11 +29,11 @@ const KindCheckpoint ken.Kind = "checkpoint"
 
 // KindObjectives is the kind of an item with the project's objectives. It is made from files and is
 // not a claim.
-const KindObjectives ken.Kind = "objectives"
+const KindObjectives = itemid.KindObjectives
 
 // KindSymbol is the kind of an item that describes a symbol of the code and its users. It is made
 // from files for one turn and is not a claim.
-const KindSymbol ken.Kind = "symbol"
+const KindSymbol = itemid.KindSymbol
 
 // Made reports whether items of a kind are made for the turn. They are not claims, so they can't be
 // looked up, disputed or forgotten.

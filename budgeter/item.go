@@ -2,8 +2,6 @@ package budgeter
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/itemid"
 )
 
 // Limits of the header's free-text fields, in code points.
@@ -214,7 +213,7 @@ func shortIDs(candidates []Candidate) []string {
 		holder := make(map[string]string, len(todo)) // by short id, the complete id; "" if there are several
 		for _, i := range todo {
 			id := candidates[i].Item.ID
-			short[i] = tail(ending(&candidates[i].Item), size)
+			short[i] = tail(itemid.Ending(candidates[i].Item.ID, candidates[i].Item.Kind), size)
 			if other, ok := holder[short[i]]; ok && other != id {
 				id = ""
 			}
@@ -231,16 +230,6 @@ func shortIDs(candidates []Candidate) []string {
 		}
 	}
 	return short
-}
-
-// ending returns the string whose end is an item's short id. That is the id or, for a symbol and the
-// objectives, a hash of the id, because the end of the id itself would begin in the middle of a word.
-func ending(it *ken.Item) string {
-	if it.Kind != KindSymbol && it.Kind != KindObjectives {
-		return it.ID
-	}
-	sum := sha256.Sum256([]byte(it.ID))
-	return hex.EncodeToString(sum[:])
 }
 
 // tail returns the last n letters and digits of an id, which may contain any characters.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/itemid"
 )
 
 const ellipsis = " …"
@@ -260,7 +261,7 @@ func (e entry) as(text string, out []string) []string {
 // characters.
 func (e entry) fits(level int, out []string) []string {
 	for _, size := range shortSizes {
-		e.short = tail(ending(&e.item), size)
+		e.short = tail(itemid.Ending(e.item.ID, e.item.Kind), size)
 		if p := e.piece(level); p.item.Chars == e.item.Chars && !slices.Contains(out, p.text) {
 			return append(out, p.text)
 		}

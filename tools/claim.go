@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/itemid"
 	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
@@ -73,7 +74,7 @@ func oneLine(s string, most int) string {
 // claims of other owners or outside the caller's scopes. It refuses a piece of a file, which has no
 // life cycle.
 func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
-	id = bareID(id)
+	id = itemid.Bare(id)
 	k, err := c.Store.Get(ctx, id)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
@@ -97,7 +98,7 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	if !errors.Is(err, ken.ErrNotFound) {
 		return k, err
 	}
-	shared, failed := c.r.layer.Operator().Shared(ctx, c.Owner, bareID(id))
+	shared, failed := c.r.layer.Operator().Shared(ctx, c.Owner, itemid.Bare(id))
 	switch {
 	case failed != nil && !errors.Is(failed, ken.ErrNotFound):
 		return ken.Claim{}, failed
@@ -105,12 +106,6 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 		return ken.Claim{}, err
 	}
 	return shared, nil
-}
-
-// bareID returns an id without the marks that a block puts around it.
-func bareID(id string) string {
-	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
-	return strings.TrimPrefix(strings.ToLower(id), "k:")
 }
 
 // note is the first field of every JSON answer. It says the same as the frame of a text.

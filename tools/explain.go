@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/itemid"
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
@@ -36,12 +37,13 @@ type explainResult struct {
 
 // explainedItem is a claim that was injected, with the searches that found it.
 type explainedItem struct {
-	ID    string   `json:"id"`
-	Kind  string   `json:"kind"`
-	Tier  string   `json:"tier"`
-	Trust string   `json:"trust"`
-	Score float64  `json:"score"`
-	Found []string `json:"found_by"`
+	ID     string   `json:"id"`
+	Kind   string   `json:"kind"`
+	Tier   string   `json:"tier"`
+	Trust  string   `json:"trust"`
+	Source string   `json:"source,omitempty" jsonschema:"place of a piece of the repository"`
+	Score  float64  `json:"score"`
+	Found  []string `json:"found_by"`
 }
 
 // Write implements Output.
@@ -67,7 +69,11 @@ func (e *explainResult) Write(p *Page) {
 		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), countsText(e.Cut)))
 		for i := range e.Injected {
 			it := &e.Injected[i]
-			p.Line(fmt.Sprintf("%s %s %s %s, score %.3f, found by %s", shortID(it.ID), it.Tier, it.Trust, it.Kind, it.Score, strings.Join(it.Found, ", ")))
+			line := fmt.Sprintf("%s %s %s %s, score %.3f, found by %s", shortID(itemid.Ending(it.ID, ken.Kind(it.Kind))), it.Tier, it.Trust, it.Kind, it.Score, strings.Join(it.Found, ", "))
+			if it.Source != "" {
+				line += ", from " + it.Source
+			}
+			p.Line(line)
 		}
 	}
 }
@@ -100,7 +106,7 @@ func knowledgeExplain() Tool {
 				if !c.seesID(ctx, it.ID) {
 					continue
 				}
-				out.Injected = append(out.Injected, explainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
+				out.Injected = append(out.Injected, explainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(), Source: oneLine(it.Source, maxHeading),
 					Score: it.Fused, Found: foundBy(it.Legs)})
 			}
 			return out, nil
@@ -163,17 +169,18 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 // idInReceipt finds the id of a forgotten claim or of a piece of a file in a receipt. For an id
 // that the caller may not see it returns otherwise.
 func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
-	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
-	for i := range rec.Items {
-		ids = append(ids, rec.Items[i].ID)
-	}
+	endings := map[string]string{}
 	for i := range rec.Cut {
-		ids = append(ids, rec.Cut[i].ID)
+		endings[rec.Cut[i].ID] = rec.Cut[i].ID
 	}
-	id = strings.ToLower(strings.TrimSpace(id))
+	for i := range rec.Items {
+		it := &rec.Items[i]
+		endings[it.ID] = itemid.Ending(it.ID, it.Kind)
+	}
+	id = itemid.Bare(id)
 	found := ""
-	for _, s := range ids {
-		if len(id) >= 6 && (strings.HasPrefix(s, id) || strings.HasSuffix(s, id)) && s != found {
+	for s, ending := range endings {
+		if len(id) >= 6 && (strings.HasPrefix(s, id) || strings.HasSuffix(s, id) || strings.HasSuffix(ending, id)) {
 			if found != "" {
 				return "", invalid("claim", clip(id)+" names more than one", "Give the whole id.")
 			}

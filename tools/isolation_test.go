@@ -219,7 +219,7 @@ func TestDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Kind = ken.KindDocument
+		c.Kind, c.Source = ken.KindDocument, "vault.go"
 		if err := s.PutDocuments(context.Background(), []store.Document{{Path: "vault.go", Known: store.Known{Hash: "sha256:00"}, Chunks: []ken.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -235,6 +235,16 @@ func TestDocuments(t *testing.T) {
 	for tool, args := range map[string]string{"knowledge_history": `{"id":"ID"}`, "knowledge_dispute": `{"id":"ID","reason":"no"}`,
 		"knowledge_verify": `{"id":"ID","evidence":[]}`, "forget_memory": `{"id":"ID"}`} {
 		k.fails(ken.CodeRefused, tool, strings.ReplaceAll(args, "ID", id))
+	}
+	receipt := k.says(user("How does Open open the vault with a lever?"))
+	var why tools.ExplainResult
+	if k.call(&why, "knowledge_explain", `{"turn":"`+receipt.Turn+`"}`); len(why.Injected) != 1 || why.Injected[0].Source != "vault.go" {
+		t.Errorf("got %+v", why)
+	}
+	for _, label := range []string{id[len(id)-6:], "k:" + id[len(id)-6:], "[k:" + id[len(id)-6:] + "]"} {
+		if k.call(&why, "knowledge_explain", `{"turn":"`+receipt.Turn+`","claim":"`+label+`"}`); why.Verdict != "injected" {
+			t.Errorf("%s: got %+v", label, why)
+		}
 	}
 	// What the file says is not learned from the agent's mouth.
 	var learned tools.LearnResult

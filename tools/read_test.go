@@ -283,6 +283,23 @@ func TestExplain(t *testing.T) {
 	k.fails(ken.CodeNotFound, "knowledge_explain", `{"claim":"ffffffff"}`)
 }
 
+// An item that is made for the turn has a name for an id, and a hash of it in the block.
+func TestExplainObjectives(t *testing.T) {
+	k := newKit(t)
+	k.files(map[string]string{".ken/knowledge/objectives/OBJ-0001.yaml": "id: OBJ-0001\ntitle: Ship the login\nstatus: active\n"})
+	receipt := k.says(user("How far is the login?"))
+	_, label, _ := strings.Cut(receipt.Block, "\n[k:")
+	label, _, _ = strings.Cut(label, "]")
+	var got tools.ExplainResult
+	res := k.call(&got, "knowledge_explain", `{"turn":"`+receipt.Turn+`"}`)
+	if len(label) < 6 || len(got.Injected) != 1 || !strings.Contains(res.Text, label+" ") {
+		t.Fatalf("label %q, %s", label, res.Text)
+	}
+	if k.call(&got, "knowledge_explain", `{"turn":"`+receipt.Turn+`","claim":"[k:`+label+`]"}`); got.Verdict != "injected" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestResourcesAndPrompt(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The vault opens with a brass lever.", func(c *ken.Claim) { c.Kind = ken.KindHot })

@@ -46,6 +46,12 @@ func TestCtrlCEndsReadingStandardInput(t *testing.T) {
 			if status != cli.ExitInterrupted || !strings.Contains(said.String(), "ken: stopped\n") {
 				t.Errorf("exit status %d, %q", status, &said)
 			}
+			said.Reset()
+			ctx, stop = context.WithCancelCause(t.Context())
+			run(ctx, append(strings.Fields(line), "--json", "-C", dir), cli.Streams{In: interrupted{stop}, Out: io.Discard, Err: &said})
+			if !strings.Contains(said.String(), `"detail":"stopped"`) || strings.Contains(said.String(), "doctor") {
+				t.Errorf("JSON: %s", &said)
+			}
 		})
 	}
 }

@@ -81,6 +81,9 @@ func (a *App) reportProblem(err error, usage bool) {
 	if e := (*ken.Error)(nil); usage && !errors.As(err, &e) {
 		err = &ken.Error{Code: ken.CodeInvalid, Msg: err.Error(), Try: hint(err, true)}
 	}
+	if errors.Is(err, context.Canceled) {
+		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "stopped", Try: "Run the command again."}
+	}
 	p := api.ProblemOf(err)
 	p.Try = cmp.Or(p.Try, hint(err, usage))
 	enc := json.NewEncoder(a.Err)

@@ -86,6 +86,9 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 				continue
 			}
 		}
+		if _, err := os.Stat(root); err != nil {
+			return &ken.Error{Code: ken.CodeNotFound, Field: "--repositories", Msg: "open " + s.Repository, Err: err, Try: "Put its files there, or fetch them with --fetch."}
+		}
 		if err := s.Check(os.DirFS(root)); err != nil {
 			return unreadable("the questions don't fit the repository", fmt.Errorf("%s: %w", s.Repository, err))
 		}

@@ -124,32 +124,47 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 	}
 	var reports []*sweep.Report
 	for i, path := range paths {
-		p := a.Progress()
-		opts.Progress = p.Update
-		var r *sweep.Report
-		if opts.Data, err = o.open(ctx, path); err == nil {
-			r, err = sweep.Run(ctx, opts)
+		r, failed := a.sweepSet(ctx, o, opts, path)
+		if failed == nil && kept != nil {
+			failed = a.keepReport(kept[i], r)
 		}
-		p.Done()
-		if err != nil && len(paths) > 1 {
-			err = fmt.Errorf("%s: %w", path, err)
+		if r != nil {
+			reports = append(reports, r)
 		}
-		if err != nil {
-			return err
+		if failed == nil {
+			continue
 		}
-		reports = append(reports, r)
-		if kept != nil {
-			if err := a.keepReport(kept[i], r); err != nil {
-				return err
-			}
+		if len(paths) > 1 {
+			failed = fmt.Errorf("%s: %w", path, failed)
 		}
-		if !a.Quiet {
-			for _, note := range r.Notes {
-				fmt.Fprintf(a.Err, "ken: %s: %s\n", r.Dataset, note)
-			}
+		if len(reports) > 0 { // what took minutes is not lost
+			failed = errors.Join(failed, a.showSweep(o, reports))
 		}
+		return failed
 	}
 	return a.showSweep(o, reports)
+}
+
+// sweepSet sweeps one data set and prints its notes. It returns nil with an error.
+func (a *commands) sweepSet(ctx context.Context, o *sweepOptions, opts sweep.Options, path string) (*sweep.Report, error) {
+	p := a.Progress()
+	defer p.Done()
+	opts.Progress = p.Update
+	var err error
+	if opts.Data, err = o.open(ctx, path); err != nil {
+		return nil, err
+	}
+	r, err := sweep.Run(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	p.Done()
+	if !a.Quiet || !a.JSON { // the table lacks the notes, which are no progress; the JSON has them
+		for _, note := range r.Notes {
+			fmt.Fprintf(a.Err, "ken: %s: %s\n", r.Dataset, note)
+		}
+	}
+	return r, nil
 }
 
 // sweepOptions parses the flags that don't depend on the data.
@@ -251,10 +266,10 @@ func (o *sweepOptions) open(ctx context.Context, path string) (*dataset.Set, err
 }
 
 func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
+	shown := a.printSweep(reports)
 	if o.htmlFile != "" {
-		if err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) }); err != nil {
-			return err
-		}
+		err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) })
+		shown = errors.Join(shown, err)
 	}
 	if o.perQuery != "" {
 		err := writeFile(o.perQuery, func(w io.Writer) (err error) {
@@ -263,10 +278,12 @@ func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
+		shown = errors.Join(shown, err)
 	}
+	return shown
+}
+
+func (a *commands) printSweep(reports []*sweep.Report) error {
 	if !a.JSON {
 		fmt.Fprint(a.Out, report.Table(reports...))
 		return nil

@@ -30,7 +30,7 @@ func (a *commands) provenanceCommand() *cobra.Command {
 		Use:   "provenance TARGET",
 		Short: "Show the claims and evidence about a file, a symbol, a test or a claim",
 		Long: "Show the claims that are about a thing or rest on it: a path, a symbol or another entity, the name of a test, a command, an " +
-			"artifact, an address, a commit, or a claim by its id or key. Of each, the tier that it has by now and why, its status, when it " +
+			"artifact, an address, a commit, or a claim or an item of a block by its id or key. Of each, the tier that it has by now and why, its status, when it " +
 			"ends, and every piece of evidence: what it points at, when it was collected, and whether the file is still what it was.\n\n" +
 			"Expired and superseded claims are counted, and shown where they are asked for.",
 		Example: `  ken provenance pay/retry.go

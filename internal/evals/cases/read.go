@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/itemid"
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
@@ -216,7 +217,7 @@ func (r *reader) matcher(path string, n ast.Node, ranked bool) (m Matcher) {
 func (m *Matcher) set(name, s string) (err error) {
 	switch name {
 	case "id":
-		if m.ID = s; len(s) < leastID {
+		if m.ID = itemid.Bare(s); len(m.ID) < leastID {
 			err = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is too short for an id", s), Try: fmt.Sprintf("Give the id, or at least its last %d characters.", leastID)}
 		}
 	case "key":

@@ -341,7 +341,7 @@ const leastID = 6
 func (m *Matcher) Matches(c *ken.Claim) bool {
 	switch {
 	case m.ID != "":
-		return strings.HasSuffix(c.ID, strings.ToLower(m.ID))
+		return strings.HasSuffix(c.ID, m.ID)
 	case m.Key != "":
 		return c.Key == m.Key
 	case m.Source != "":

@@ -42,7 +42,7 @@ func TestEveryExpectation(t *testing.T) {
 		{"recall by text", "must_recall: FAILED   transfer three", "must_recall: failed transfer nine", []string{"none of the 7 records of default matches"}},
 		{"recall by regexp", "must_recall: {regexp: 'three \\w+\\.$'}", "must_recall: {regexp: '^three'}", []string{"regexp ^three"}},
 		{"recall by source", "must_recall: {source: cases.yaml}\n    given: [{text: A failed transfer., source: 'cases.yaml:1'}]", "must_recall: {source: nowhere/}", nil},
-		{"recall by id", "must_recall: {id: 00000000-0000-4000-8000-00000000abcd}\n    given: [{id: 00000000-0000-4000-8000-00000000ABCD, text: A failed transfer.}]",
+		{"recall by id", "must_recall: {id: '[k:00ABCD]'}\n    given: [{id: 00000000-0000-4000-8000-00000000ABCD, text: A failed transfer.}]",
 			"must_recall: {id: 00abcd}", nil},
 		{"a near key", "must_recall: {key: three}", "must_recall: {key: thre}", []string{"Did you mean the key three?"}},
 		{"rank", "must_recall: {key: three, within: 1}", "must_recall: {key: page, within: 1}", []string{"before it: three"}},

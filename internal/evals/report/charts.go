@@ -355,6 +355,9 @@ func Changes(c *sweep.Comparison) string {
 		out += fmt.Sprintf("; %d only before and %d only after were left out", c.OnlyBefore, c.OnlyAfter)
 	}
 	out += "\n"
+	if c.Before != c.After {
+		out += fmt.Sprintf("the reports are of different sets, %s and %s: questions with the same id may not be the same\n", c.Before, c.After)
+	}
 	for _, mode := range c.Unpaired {
 		out += "not compared, as only one report has it: " + mode + "\n"
 	}

@@ -180,7 +180,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	golden(t, "changes.txt", Changes(&sweep.Comparison{Questions: 40, OnlyBefore: 1, OnlyAfter: 2, Unpaired: []string{"rrf"},
+	golden(t, "changes.txt", Changes(&sweep.Comparison{Before: "notes", After: "wiki", Questions: 40, OnlyBefore: 1, OnlyAfter: 2, Unpaired: []string{"rrf"},
 		Changes: []sweep.Change{
 			{Mode: "keyword", Measure: "recall@10", Before: .5, After: .45, Difference: -.05, CI: [2]float64{-.08, -.02}, P: .002, Real: true, Regression: true},
 			{Mode: "keyword", Measure: "silenced", Before: .1, After: 0, Difference: -.1, CI: [2]float64{-.12, -.05}, P: .002, Real: true},

@@ -117,7 +117,7 @@ func TestPiecesOfTheRepositoryHaveNoLife(t *testing.T) {
 	k := newKit(t)
 	claim := k.write("The port is 9090.")
 	const path = "docs/ports.md"
-	doc := store.Document{Path: path, Known: store.Known{Hash: "sha256:1"}, Chunks: []ken.Claim{{Kind: ken.KindDocument, Text: "The port is 8080.", Key: path + "#1",
+	doc := store.Document{Path: path, Known: store.Known{Hash: "sha256:1"}, Chunks: []ken.Claim{{Kind: ken.KindDocument, Text: "The port is 8080.", Key: path + "#1", Source: path,
 		Confidence: 1, Evidence: []ken.Evidence{ken.FromFile(path, "", "")}}}}
 	if err := k.PutDocuments(t.Context(), []store.Document{doc}); err != nil {
 		t.Fatal(err)
@@ -127,6 +127,10 @@ func TestPiecesOfTheRepositoryHaveNoLife(t *testing.T) {
 		t.Fatalf("%d pieces, %v", len(found), err)
 	}
 	id, ctx, d := found[0].ID, t.Context(), k.desk
+	_, err = operator.Living(ctx, k, "[k:"+id[len(id)-6:]+"]") // as a block shows it
+	if !errors.Is(err, ken.ErrRefused) || !strings.Contains(ken.Hint(err), path) {
+		t.Errorf("of a block: %v, %s", err, ken.Hint(err))
+	}
 	rewrite := operator.Verdict{ID: id, Decision: operator.Rewrite, Text: "x"}
 	for name, do := range map[string]func() error{
 		"verify":       func() error { return d.Verify(ctx, id, "") },

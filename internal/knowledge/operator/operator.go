@@ -1,11 +1,13 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/itemid"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -47,13 +49,14 @@ func New(l *middleware.Layer, s store.Engine, o Options) *Desk {
 	return &Desk{l: l, s: s, o: o}
 }
 
-// Living returns a claim that is to be changed. Pieces of the repository have ids too,
-// but no life cycle; for them it returns ErrRefused.
+// Living returns a claim that is to be changed, by its id with or without the marks of a
+// block. Pieces of the repository have ids too, but no life cycle; for them it returns
+// ErrRefused.
 func Living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
-	c, err := s.Get(ctx, id)
+	c, err := s.Get(ctx, itemid.Bare(id))
 	if err == nil && c.Kind == ken.KindDocument {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
-			Try: "Change the file itself: the index follows."}
+			Try: "Change " + cmp.Or(c.Source, "the file") + " itself: the index follows."}
 	}
 	return c, err
 }

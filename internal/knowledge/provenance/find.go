@@ -17,6 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/itemid"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
@@ -144,14 +145,19 @@ func standing(r *row) bool { return slices.Contains(ken.RecallStatuses(), r.Fact
 // own returns the claim whose id or key is the target; nil if there is none. A part of
 // an id that fits several claims does not count: it may be the name of something else.
 func (l *finder) own(ctx context.Context, target string) (*ken.Claim, error) {
-	c, err := l.s.Get(ctx, target)
-	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && c.Kind == ken.KindDocument {
-		c, err = l.s.ByKey(ctx, target)
+	c, err := l.s.Get(ctx, itemid.Bare(target))
+	isPiece := err == nil && c.Kind == ken.KindDocument
+	if !isPiece && !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrInvalid) {
+		return &c, err
 	}
-	if errors.Is(err, ken.ErrNotFound) {
-		return nil, nil
+	byKey, err := l.s.ByKey(ctx, target)
+	switch {
+	case !errors.Is(err, ken.ErrNotFound):
+		return &byKey, err
+	case isPiece:
+		return &c, nil
 	}
-	return &c, err
+	return nil, nil
 }
 
 // claim converts a claim for the view.

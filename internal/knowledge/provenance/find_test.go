@@ -16,7 +16,35 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/store"
 )
+
+// A block has the short ids of pieces of files. Such an id leads to the piece and its file.
+func TestPieceOfAFile(t *testing.T) {
+	each(t, func(k *kit) {
+		piece := ken.Claim{Text: "Never retry a refund.", Kind: ken.KindDocument, Key: "pay.md#1", Source: "pay.md:3", Confidence: 1,
+			Evidence: []ken.Evidence{ken.FromFile("pay.md", "", "")}}
+		files, ok := k.claims.(store.Documents)
+		if !ok {
+			k.Skip("this store holds no files")
+		}
+		err := files.PutDocuments(k.Context(), []store.Document{{Path: "pay.md", Known: store.Known{Hash: "sha256:1"}, Chunks: []ken.Claim{piece}}})
+		if err != nil {
+			k.Fatal(err)
+		}
+		found, err := k.Query(k.Context(), ken.Query{Filter: ken.Filter{Kinds: []ken.Kind{ken.KindDocument}}})
+		if err != nil || len(found) != 1 {
+			k.Fatalf("%d pieces, %v", len(found), err)
+		}
+		id := found[0].ID
+		for _, target := range []string{id, id[len(id)-6:], "[k:" + id[len(id)-6:] + "]"} {
+			v := k.of(provenance.Query{Target: target})
+			if len(v.Claims) != 1 || v.Claims[0].ID != id || v.Claims[0].Source != "pay.md:3" || v.Claims[0].Evidence[0].Reference != "pay.md" {
+				k.Errorf("%s: %+v", target, v.Claims)
+			}
+		}
+	})
+}
 
 func TestEveryWayToAClaim(t *testing.T) {
 	each(t, func(k *kit) {
@@ -27,6 +55,7 @@ func TestEveryWayToAClaim(t *testing.T) {
 		for target, want := range map[string][]string{
 			retry:                                 {retry + " id", derived + " evidence"},
 			retry[len(retry)-8:]:                  {retry + " id", derived + " evidence"},
+			"[k:" + retry[len(retry)-6:] + "]":    {retry + " id", derived + " evidence"},
 			"retry":                               {retry + " key", derived + " evidence"},
 			"PAY.Retry":                           {retry + " name"},
 			"method:pay.Retry":                    {retry + " name"},
