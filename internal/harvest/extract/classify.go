@@ -70,7 +70,7 @@ func judgeToAgent(s *sentence) verdict {
 	if reason := chatter(s); reason != "" {
 		return refused(reason)
 	}
-	if reason := notOwnOrReal(w); reason != "" {
+	if reason := notAsserted(w); reason != "" {
 		return refused(reason)
 	}
 	if saysWhoIAm(w, s.start == 0) || saysWhoLeft(w) || saysWhatTheyAre(w) || saysWhoOwns(w) || saysWhatIsUsed(w) {

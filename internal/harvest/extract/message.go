@@ -29,7 +29,7 @@ type messageReader struct {
 	answered bool
 	madeUp   bool // the sentences from here on are made up
 	passing  int  // the end of a list that holds only now
-	forgets  []ForgetRequest
+	requests []ForgetRequest
 }
 
 // message appends the candidates of one message.
@@ -45,19 +45,19 @@ func (l *collector) message(s *speech) {
 	for i := range s.parts {
 		part := s.parts[i]
 		part.item = part.item && !within(m.whole, &part)
-		if !m.passesOver(&part) && !m.obeysForget(&part) && !m.corrected(i, &part) && !m.answers(i, &part) {
+		if !m.skips(&part) && !m.readForget(&part) && !m.readCorrection(i, &part) && !m.readAnswer(i, &part) {
 			m.read(i, &part)
 		}
 	}
 	if !m.answered {
 		l.lastQuestion = ""
 	}
-	s.withoutForgotten(m.forgets)
+	s.withoutForgotten(m.requests)
 }
 
-// passesOver reports whether a sentence is not read as the speaker's own: it stands in a list that was read
+// skips reports whether a sentence is not read as the speaker's own: it stands in a list that was read
 // already, is quoted, is made up or holds only now.
-func (m *messageReader) passesOver(part *sentence) bool {
+func (m *messageReader) skips(part *sentence) bool {
 	switch {
 	case within(m.listed, part):
 	case slices.ContainsFunc(m.quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }):
@@ -78,9 +78,9 @@ func (m *messageReader) passesOver(part *sentence) bool {
 	return true
 }
 
-// obeysForget obeys a request to forget something, and cuts the sentence to what follows the request. It
+// readForget obeys a request to forget something, and cuts the sentence to what follows the request. It
 // reports whether nothing is left to read.
-func (m *messageReader) obeysForget(part *sentence) bool {
+func (m *messageReader) readForget(part *sentence) bool {
 	if !m.typed {
 		return false
 	}
@@ -88,7 +88,7 @@ func (m *messageReader) obeysForget(part *sentence) bool {
 	if !ok {
 		return false
 	}
-	m.forgets, m.before, m.question = append(m.forgets, r), nil, ""
+	m.requests, m.before, m.question = append(m.requests, r), nil, ""
 	m.drop[reasonRequest]++
 	rest := part.text[end:]
 	if m.forget(m.from, &r, rest, m.room) || rest == "" {
@@ -99,8 +99,8 @@ func (m *messageReader) obeysForget(part *sentence) bool {
 	return false
 }
 
-// corrected reports whether sentence i only corrected what was said before.
-func (m *messageReader) corrected(i int, part *sentence) bool {
+// readCorrection reports whether sentence i only corrected what was said before.
+func (m *messageReader) readCorrection(i int, part *sentence) bool {
 	if !m.typed || !(m.question == "" && m.amends(m.from, i, part, m.room) || m.corrects(m.from, part, m.room)) {
 		return false
 	}
@@ -112,9 +112,9 @@ func (m *messageReader) corrected(i int, part *sentence) bool {
 // was said before.
 const mostReplies = 3
 
-// answers reports whether sentence i answered the assistant's question, or only took something back. It cuts
+// readAnswer reports whether sentence i answered the assistant's question, or only took something back. It cuts
 // the sentence to what follows the words that take something back.
-func (m *messageReader) answers(i int, part *sentence) bool {
+func (m *messageReader) readAnswer(i int, part *sentence) bool {
 	if !m.typed || i >= mostReplies {
 		return false
 	}
@@ -170,17 +170,17 @@ func (m *messageReader) read(i int, part *sentence) {
 }
 
 // A message to an agent with pastedSentences or more was probably pasted, unless they are as short as
-// people type them. Only the first and the last typed sentences of it count, and those in the first
+// people type them. Only the first and the last typedAtEnds sentences of it count, and those in the first
 // person. If it holds a program's output, only those in the first person count.
 const (
 	pastedSentences = 10
-	typed           = 2
+	typedAtEnds     = 2
 	typedWords      = 8 // of a sentence, in the mean
 )
 
 // isPasted reports whether sentence i was probably pasted.
 func (m *messageReader) isPasted(i int) bool {
-	return m.toAgent && !m.typed || m.long && i >= typed && i < len(m.from.parts)-typed
+	return m.toAgent && !m.typed || m.long && i >= typedAtEnds && i < len(m.from.parts)-typedAtEnds
 }
 
 // seemsPasted reports whether a message of these sentences was probably pasted.
@@ -192,8 +192,8 @@ func seemsPasted(parts []sentence) bool {
 	return len(parts) >= pastedSentences && words > typedWords*len(parts)
 }
 
-// clause adds what one clause says as a candidate. It returns the clause, with the one that it was joined
-// with, which the next one may refer to. It returns nil if there is no candidate.
+// clause adds a clause as a candidate. It returns the candidate's text as a sentence, to which the next clause may
+// refer, or nil if there is no candidate.
 func (m *messageReader) clause(c *sentence) *sentence {
 	v := m.judge(c)
 	if v.explicit {

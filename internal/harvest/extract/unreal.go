@@ -71,9 +71,9 @@ func hasUnspaced(text string, phrases []string) bool {
 	return false
 }
 
-// notOwnOrReal returns the reason why a sentence to an agent says nothing of the speaker's own about what is so: it
+// notAsserted returns the reason why a sentence to an agent says nothing of the speaker's own about what is so: it
 // supposes or wishes something, or tells what others say. It returns "" for other sentences.
-func notOwnOrReal(w []word) string {
+func notAsserted(w []word) string {
 	if i := hypotheses.in(w); i >= 0 && i < 4 && !isStanding(w) && !asksForHabit(w) {
 		return reasonIf
 	}
