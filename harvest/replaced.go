@@ -80,22 +80,21 @@ func (r *harvestRun) amendEpisode(ctx context.Context, e *ken.Claim, amend func(
 // stated them, and this session's own facts that a person or an agent has disputed or replaced since
 // an earlier harvest, because its episode was written again.
 func (r *harvestRun) withdrawFallen(ctx context.Context) error {
-	for _, id := range slices.Concat(r.out.Superseded, r.out.Learned) {
+	fallen := slices.Clone(r.out.Superseded)
+	for _, id := range r.out.Learned {
 		c, err := r.o.Store.Get(ctx, id)
-		if err == nil && !slices.Contains(r.out.Superseded, id) {
-			var fell bool
-			if fell, err = r.fellSince(ctx, &c); err == nil && !fell {
-				continue
-			}
-		}
+		fell := false
 		if err == nil {
-			err = matcher.Withdraw(ctx, r.o.Store, &c, r.actor())
+			fell, err = r.fellSince(ctx, &c)
 		}
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
-			return fmt.Errorf("withdraw a claim that no longer holds: %w", err)
+			return fmt.Errorf("see whether a claim still holds: %w", err)
+		}
+		if fell {
+			fallen = append(fallen, id)
 		}
 	}
-	return nil
+	return matcher.WithdrawAll(ctx, r.o.Store, fallen, r.actor())
 }
 
 // fellSince reports whether somebody else than a harvest disputed or replaced a claim.
