@@ -55,7 +55,7 @@ func TestAnyUpstream(t *testing.T) {
 		}
 	}
 	away := upstreamtest.Refusing(t)
-	if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key, "X-Ken-Upstream", away+"/v1"); !strings.Contains(got.body, away+", the API of the model's client, can't be reached") {
+	if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key, "X-Ken-Upstream", away+"/v1"); !strings.Contains(got.body, "the API at "+away+" can't be reached") {
 		t.Errorf("an API that is away: %s", got.body)
 	}
 	if len(configured.Requests()) > 0 {

@@ -178,8 +178,8 @@ func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err err
 		c.fault = &fault{status: http.StatusBadGateway, code: "upstream_unreachable", msg: "the upstream can't be reached",
 			try: "See that it runs, and check --upstream or upstream.base_url; the log of ken serve has the cause."}
 		if c.up.named {
-			c.fault.msg = c.up.base.Scheme + "://" + c.up.base.Host + ", the API of the model's client, can't be reached"
-			c.fault.try = "See that it runs, and check the base URL of that client."
+			c.fault.msg = "the API at " + c.up.base.Scheme + "://" + c.up.base.Host + " can't be reached"
+			c.fault.try = "See that it runs, and check the base URL of the model's client."
 		}
 	}
 	c.fault.write(c.w, c.errorFormat)
