@@ -270,7 +270,7 @@ func isSymbol(w *word) symbolKind {
 	return notSymbol
 }
 
-// marks says what a word has that distinguishes symbols from prose.
+// marks are the features of a word by which code is told from prose.
 type marks struct {
 	letters, slash, at, dot, colons bool
 	under                           bool // between other characters

@@ -503,8 +503,8 @@ func (p *pairOf) commonLengths() []uint8 {
 	return table
 }
 
-// kindOf returns the kind of a list: that of its last content word that is not plain, otherwise that of its first token,
-// which is "-" unless the token is a content word. It is "" for an empty list.
+// kindOf returns the kind of the last content word that is not plain. Without one, it is the kind of the first token, or
+// "-" if that is no content word. It is "" for an empty list.
 func kindOf(list []token) string {
 	best := ""
 	for i := range list {

@@ -146,19 +146,16 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 }
 
 // sweepSet sweeps one data set and prints its notes. It returns nil with an error.
-func (a *commands) sweepSet(ctx context.Context, o *sweepOptions, opts sweep.Options, path string) (*sweep.Report, error) {
+func (a *commands) sweepSet(ctx context.Context, o *sweepOptions, opts sweep.Options, path string) (r *sweep.Report, err error) {
 	p := a.Progress()
-	defer p.Done()
 	opts.Progress = p.Update
-	var err error
-	if opts.Data, err = o.open(ctx, path); err != nil {
-		return nil, err
+	if opts.Data, err = o.open(ctx, path); err == nil {
+		r, err = sweep.Run(ctx, opts)
 	}
-	r, err := sweep.Run(ctx, opts)
+	p.Done()
 	if err != nil {
 		return nil, err
 	}
-	p.Done()
 	if !a.Quiet || !a.JSON { // the table lacks the notes, which are no progress; the JSON has them
 		for _, note := range r.Notes {
 			fmt.Fprintf(a.Err, "ken: %s: %s\n", r.Dataset, note)
